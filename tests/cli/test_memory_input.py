@@ -10,6 +10,7 @@ import pytest
 from memory_plugin.cli.command_context import UsageError
 from memory_plugin.cli.memory_input import MAX_TAGS, add_fields, check_fields, guard_of, project_files
 from memory_plugin.kernel.paths import locate
+from memory_plugin.memories import InvalidMemory
 from memory_plugin.memories.record import MAX_ASKED_AS
 from tests.project import Project
 
@@ -38,6 +39,7 @@ def test_a_date_is_kept_as_it_is_and_a_time_in_utc() -> None:
         ("2031-12-31 10:00:30Z", "2031-12-31T10:00:30Z"),
         ("2031-12-31T01:00:00+05:00", "2031-12-30T20:00:00Z"),
         ("never", ""),
+        ("none", ""),
     ]
     assert [(text, expected) for text, expected in cases if expires(text) != expected] == []
 
@@ -64,6 +66,16 @@ def test_no_other_date_format_is_accepted(text: str) -> None:
 def test_a_pattern_below_the_project_begins_at_its_root(project: Project) -> None:
     paths = locate(project.root)
     assert project_files([paths.project_root + "/gen/*.ts"], paths) == ["gen/*.ts"]
+
+
+@pytest.mark.parametrize("path", ["../outside.py", "~/notes.md", "/etc/hosts", "packages/../../outside.py"])
+def test_a_path_outside_of_the_project_is_refused(
+    project: Project, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """No call in the project names it, so the memory would never be shown for it."""
+    monkeypatch.chdir(project.root)
+    with pytest.raises(InvalidMemory, match="expected a path below the project"):
+        project_files([path], locate(project.root))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.context import iso, now
+from memory_plugin.kernel.files import replace_file
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import InvalidMemory, lifecycle, writing
 from memory_plugin.memories.memory_files import Store, StoredMemory, all_memories
@@ -262,7 +263,7 @@ def test_a_store_that_cannot_be_written_keeps_its_trust(
         "tidy": lambda: lifecycle.remove_expired_retired(paths, store, [stored], -1),
     }
     record = Path(paths.state("trust", "trusted.jsonl"))
-    before, written = record.read_bytes(), writing.replace_file
+    before, written = record.read_bytes(), replace_file
 
     def refused(path: str, *_: object, **__: object) -> None:
         if path.startswith(store.root + os.sep):

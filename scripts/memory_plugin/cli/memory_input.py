@@ -13,12 +13,13 @@ from ..memories import InvalidMemory
 from ..memories.guard import ACTIONS, guard_json, parse_guard, plain_rule
 from ..memories.guard_file import files_problem
 from ..memories.memory_files import PROJECT, USER
-from ..memories.record import Category, body_content, categories, category_named, utc_time
+from ..memories.record import MAX_ASKED_AS, Category, body_content, categories, category_named, utc_time
 from ..work.save import NONE
 from .command_context import UsageError
 from .console import read_input
 
 MAX_INPUT = 1 << 20
+MAX_TAGS = 20
 _NEVER = "never"
 # Options that can be repeated: name, destination, value, help.
 _REPEATED = (
@@ -32,12 +33,13 @@ _ACTION = "block once a session (default), or have Claude Code ask you each time
 # What the client and editors put around the path of a file: `@src/app.py#L5-9`, `file:///home/ada/app.py`.
 _AROUND_PATH = re.compile(r"\A(?:@|file://)|#L\d+(?:-L?\d+)?\Z")
 _ONE_EACH = "name each file by itself; the option can be repeated"
+_OUTSIDE = "expected a path below the project; no other is looked at"
 _DATE_LENGTH = len("2031-12-31")
 
 
 def add_fields(parser: ArgumentParser) -> None:
     """Declare the options that both commands share."""
-    tags = "tags, separated by commas"
+    tags = "tags, separated by commas (at most %d)" % MAX_TAGS
     parser.add_argument("--tags", type=_words, action="extend", metavar="a,b", help=tags)
     for flag, name, value, text in _REPEATED:
         parser.add_argument(flag, dest=name, action="append", metavar=value, help=text + "; can be repeated")
@@ -72,23 +74,27 @@ def _words(text: str) -> list[str]:
 
 
 def _expiry(text: str) -> str:
-    """Return a date unchanged and a time in UTC; empty for `never`. Raises ArgumentTypeError for an invalid or past date."""
-    if text == _NEVER:
+    """Return a date unchanged and a time in UTC; empty for `never` and `none`. Raises ArgumentTypeError for an invalid or past date."""
+    if text in (_NEVER, NONE):
         return ""
     moment = utc_time(text)
     if not moment:
-        raise ArgumentTypeError("expected a date such as 2031-12-31, got %r" % text)
+        raise ArgumentTypeError("expected a date such as 2031-12-31, or never; got %r" % text)
     if moment < now_iso():
         raise ArgumentTypeError("%s is in the past" % text)
     return moment if len(text) > _DATE_LENGTH else text
 
 
 def check_fields(arguments: Namespace) -> None:
-    """Raise UsageError for an option that is empty, or if two read standard input."""
+    """Raise UsageError for an option that is empty or was given too often."""
     for name in ("title", "body", "context"):
         text = getattr(arguments, name)
         if text is not None and not text.strip():
             raise UsageError("--%s: expected a text, got nothing" % name)
+    lists = (("tags", arguments.tags, MAX_TAGS), ("asked-as", arguments.asked_as, MAX_ASKED_AS))
+    for name, given, most in lists:
+        if len(given or ()) > most:
+            raise UsageError("--%s: expected at most %d, got %d" % (name, most, len(given)))
     if arguments.body == arguments.context == "-":
         raise UsageError("only one of --body and --context can read standard input")
 
@@ -131,6 +137,8 @@ def _project_file(path: str, root: str) -> str:
             return os.path.relpath(full, root).replace(os.sep, "/")
     path = _from_root(path, root).removeprefix(root + os.sep).replace(os.sep, "/")
     problem = files_problem(path) or (_ONE_EACH if ", " in path else "")
+    place = os.path.normpath(path).replace(os.sep, "/") + "/"
+    problem = _OUTSIDE if place.startswith(("/", "~", "../")) else problem
     if problem:
         raise InvalidMemory("--file: %s: %s" % (path, problem))
     return path

@@ -120,7 +120,8 @@ def _parsed(text: str) -> object:
     try:
         return loads(text)
     except ValueError as error:
-        raise InvalidMemory("not JSON: %s" % str(error).replace("not JSON: ", "")) from None
+        why = str(error).removeprefix("not JSON").removeprefix(": ")
+        raise InvalidMemory("not JSON: %s" % why if why else "not JSON") from None
 
 
 def _lines(path: str, text: str, reading: Reading) -> Iterator[Entry]:

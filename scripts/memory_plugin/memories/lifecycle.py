@@ -20,7 +20,7 @@ from .memory_files import Store, StoredMemory
 from .record import (
     ACTIVE,
     ARCHIVED,
-    MAX_SUPERSEDES,
+    LISTS,
     RETIRED,
     Category,
     body_content,
@@ -168,7 +168,7 @@ def supersede(paths: Paths, old: Item, new: Item) -> StoredMemory:
 
 def _with_older(names: list[str], data: Data) -> Data:
     present = as_texts(data.get("supersedes"))
-    return {"supersedes": list(dict.fromkeys([*present, *names]))[:MAX_SUPERSEDES]}
+    return {"supersedes": list(dict.fromkeys([*present, *names]))[: LISTS["supersedes"]]}
 
 
 def unsupersede(paths: Paths, old: StoredMemory, newer: Iterable[Item], approved: bool) -> StoredMemory:

@@ -37,9 +37,8 @@ _LINKED = "%s leads into a working tree, so its notes are shown only as memories
 _MOVED = "Claude Code's notes for %s, which is gone, are not read; if it was moved here: memory import %s"
 _UNCONFIRMED = "Claude Code has notes in %s, but no session in that folder names this project; the next will"
 _NO_LETTER = re.compile(r"[^A-Za-z0-9]")
-_INDEX = re.compile(
-    r"(?:[-*] \[[^\]\n]*\]\([\w.-]+\.md\)[^\n]*(?:\n|\Z))+\Z"
-)  # Claude Code's list of its own notes
+# Claude Code's list of its own notes.
+_INDEX = re.compile(r"(?:[-*] \[[^\]\n]*\]\([\w.-]+\.md\)[^\n]*(?:\n|\Z))+\Z")
 _MARKDOWN = "Markdown note in %s is", "Markdown notes in %s are"
 _MISPLACED = "JSON file in %s, misplaced or misnamed, is", "JSON files in %s, misplaced or misnamed, are"
 _IMPORT_NOTES = " not read; to make memories from notes: memory import %s"

@@ -29,13 +29,7 @@ MAX_ASKED_AS = 8
 MAX_LISTED = 64  # tags, and also files
 _MAX_ITEM_LENGTH = 1000
 _MAX_LIST_LENGTH = 4000  # characters of all items
-MAX_SUPERSEDES = 20
-LISTS = {
-    "tags": MAX_LISTED,
-    "related_files": MAX_LISTED,
-    "asked_as": MAX_ASKED_AS,
-    "supersedes": MAX_SUPERSEDES,
-}
+LISTS = {"tags": MAX_LISTED, "related_files": MAX_LISTED, "asked_as": MAX_ASKED_AS, "supersedes": 20}
 MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
 _GOES_ON = re.compile(r"[^\W\d_]|[\[(`\"]")
@@ -129,7 +123,7 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         updated_at=date_text(data.get("updated_at")),
         expires_at=utc_time(_expiry_text(data)),
         superseded_by=as_text(data.get("superseded_by")),
-        supersedes=_texts(data.get("supersedes"))[:MAX_SUPERSEDES],
+        supersedes=_texts(data.get("supersedes"))[: LISTS["supersedes"]],
         guard=_guard(data),
         data=data,
     )

@@ -23,10 +23,6 @@ from .recall_rows import RECALLS
 # Reasons that the percentages or the judges' verdict already state.
 _BY_CONFIDENCE = ("below_threshold", "declined")
 _HAD_BEFORE = ("already_injected", "already_pointed")  # Claude already has it, whatever the match
-AT_START = {
-    "already_injected": "in_full_at_start",
-    "already_pointed": "title_at_start",
-}  # for a prompt that is tried
 _PROMPT, _GUARD, _PAST = "prompt", "guard", "past"
 _STYLE = "; showed a note on style about the last reply"
 LAST = "last"
@@ -72,8 +68,7 @@ def find_decision(paths: Paths, which: str, place: str = "") -> Row | None:
     rows = decisions(paths, last=_ALL)
     if which != LAST:
         rows = [row for row in rows if row.get("prompt_id", "").startswith(which)]
-    if place:
-        rows = [row for row in rows if _place(row) == place]
+    rows = [row for row in rows if place in ("", _place(row))]
     return next((row for row in rows if _place(row) == _PROMPT), rows[0] if rows else None)
 
 
@@ -121,8 +116,8 @@ def _action(row: Row) -> str:
         return "showed Claude %s by title" % counted(len(pointed), "memory")
     if outcome == _LISTED:
         return "showed Claude the titles of " + counted(listed, "memory")
-    if row.get("reason") in AT_START.values():
-        return reason_text(row["reason"])
+    if row.get("tried") and row["reason"] in _HAD_BEFORE:
+        return "Claude has it from the session's start"
     return "showed nothing: " + (reason_text(row.get("reason", "")) or "no reason noted")
 
 
@@ -168,9 +163,8 @@ def _outcome(candidate: Row, row: Row) -> Outcome:
     if key in row.get(_POINTED, ()):
         return Outcome(key, _POINTED_TO, (way or "related") + opinion)
     withheld = candidate.get("withheld", "")
-    if withheld in AT_START.values():
-        result = _TOLD if withheld == AT_START[_HAD_BEFORE[0]] else _POINTED_TO
-        return Outcome(key, result, "at the session's start")
+    if withheld in _HAD_BEFORE and row.get("tried"):
+        return Outcome(key, RESULTS[_HAD_BEFORE.index(withheld)], "at the session's start")
     if withheld in _HAD_BEFORE:
         text = reason_text(withheld)
     elif withheld not in ("", *_BY_CONFIDENCE):

@@ -214,7 +214,7 @@ class ShownSessions:
             return ""
         days = ["%s %d" % (_MONTHS[int(day[5:7]) - 1], int(day[8:10])) for _, day in self.sessions]
         what = "the title of " if self.is_pointer else ""
-        about = what, len(days), "" if len(days) == 1 else "s", ", ".join(days)
+        about = what, len(days), "" if len(days) == 1 else "s", ", ".join(dict.fromkeys(days))
         return "memory: showed Claude %s%d past session%s (%s)" % about
 
     def record(self) -> dict[str, object]:

@@ -54,9 +54,7 @@ class Check(NamedTuple):
 
 
 _OTHER_USERS = 0o077
-_NOT_ENABLED = (
-    "Claude Code's settings do not enable it; hooks run only with --plugin-dir, or in another client"
-)
+_NOT_ENABLED = "Claude Code's settings do not enable it, so hooks run only with --plugin-dir or elsewhere"
 _MAX_NAMES = 20  # of variables, in one report
 
 

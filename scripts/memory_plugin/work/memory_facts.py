@@ -19,6 +19,7 @@ from ..memories.memory_files import StoredMemory, named_store
 from ..memories.nearby import NativeNote, note_folders, notes
 from ..memories.record import ACTIVE, RETIRED, Memory, body_text, guard_problem
 from ..memories.relations import Similarity, name_for
+from ..memories.repository import gone_files
 from ..memories.survey import PHRASES, SUPERSEDED, Item
 from ..memories.trust import REJECTED, TRUSTED, Trust, load_trust
 from ..memories.writing import Written
@@ -136,6 +137,12 @@ def guard_lines(memory: Memory) -> list[str]:
     return ["its guard is invalid: " + shown_line(problem, _MAX_GUARD)] if problem else []
 
 
+def gone_lines(stored: StoredMemory) -> list[str]:
+    """Return lines about the files that a memory names and that are not there; one that moved, with the command that follows it."""
+    found = gone_files([stored])
+    return [line for gone in found for line in (gone.lines if gone.places[gone.name] else [gone.change])]
+
+
 def holds_guard(stored: StoredMemory) -> bool:
     """Return whether a memory's file has a `guard` field, valid or not."""
     return stored.memory.data.get("guard") is not None
@@ -182,14 +189,10 @@ def named_notes(context: WorkContext) -> list[NamedNote]:
 def find_note(name: str, context: WorkContext) -> NamedNote:
     """Return the note with a name, a title, or the start of one; a file name is enough if the file has one note. Raises WorkError."""
     notes, wanted = named_notes(context), name.casefold()
-
-    def names(note: NamedNote) -> list[str]:
-        file = note.name.rpartition("#")[0]
-        return [text.casefold() for text in (file, note.note.title, note.name)]
-
+    spelled = [(note, (note.name.partition("#")[0].casefold(), note.note.title.casefold())) for note in notes]
     matches = [note for note in notes if name in (note.name, note.note.key)]
-    matches = matches or [note for note in notes if wanted in names(note)]
-    matches = matches or [note for note in notes if any(text.startswith(wanted) for text in names(note))]
+    matches = matches or [note for note, texts in spelled if wanted in texts]
+    matches = matches or [note for note, texts in spelled if any(text.startswith(wanted) for text in texts)]
     if len(matches) == 1:
         return matches[0]
     why = "it has %d notes" % len(matches) if matches else "no note has this name"

@@ -22,7 +22,7 @@ from ..memories.survey import CHANGED, NEW, PHRASES, Item, shortest_names
 from ..memories.trust import PENDING, Trust, load_trust
 from . import WorkContext, WorkError
 from .candidate_check import check_for
-from .memory_facts import as_json, holds_guard, is_personal, redaction_lines
+from .memory_facts import as_json, holds_guard, is_personal, place_lines, redaction_lines
 from .save import edit_draft
 
 MEMORY, CANDIDATE = "memory", "candidate"
@@ -223,7 +223,8 @@ def memory_data(candidate: Candidate) -> dict[str, object]:
 def _store(data: dict[str, object], context: WorkContext) -> list[str]:
     store = named_store(context.paths, PROJECT)
     written = save(context.paths, store, data, approved=True, how="capture")
-    return ["stored as %s" % written.stored.memory.id, *redaction_lines(written)]
+    notes = [*redaction_lines(written), *place_lines(PROJECT, context)]
+    return ["stored as %s" % written.stored.memory.id, *notes]
 
 
 class Group(NamedTuple):

@@ -18,7 +18,6 @@ from ..memories.markdown import title_for
 from ..memories.memory_files import MAX_BYTES, PROJECT, StoredMemory, named_store
 from ..memories.record import ACTIVE, MAX_TITLE, Memory, categories, main_text, new_memory, parse_memory
 from ..memories.relations import name_for, older_names, plain_title
-from ..memories.repository import gone_files
 from ..memories.survey import TAKEN, Item
 from ..memories.trust import TRUSTED, load_trust
 from ..memories.writing import Data, Written
@@ -119,7 +118,7 @@ def _lines(new: NewMemory, written: Written, name: str) -> list[str]:
     if len(new.title) > MAX_TITLE:
         lines.append("  The title was cut to %d characters." % MAX_TITLE)
     notes = memory_facts.redaction_lines(written) + memory_facts.guard_lines(memory)
-    notes += [line for gone in gone_files([written.stored]) if gone.places[gone.name] for line in gone.lines]
+    notes += memory_facts.gone_lines(written.stored)
     return lines + ["  " + note for note in notes]
 
 

@@ -16,7 +16,6 @@ from ..kernel.text import without_private
 from ..kernel.transcript import PROMPT, reply_text_of, user_input_of
 from ..kernel.transcript.reader import Lines, open_transcript
 from ..memories.trust import PENDING
-from ..recall import explain
 from ..recall.gate import Answer, Prompt, admit, load_gate, turn_text
 from ..recall.history import RecallHistory
 from ..recall.index_file import INDEX_ERRORS, IndexUnavailable
@@ -94,25 +93,20 @@ def totals_of(decisions: list[dict[str, Any]]) -> dict[str, int]:
 def try_prompt(text: str, context: Context) -> dict[str, object]:
     """Return the decision about a prompt as the first one of a session; no judge is asked, and nothing is recorded.
 
-    Its reasons name the session's start, not the session, as what Claude has a memory from.
+    Its record says that it was `tried`: what Claude has, it has from the session's start.
     """
     if switched_off():
         return Answer("prompt").withhold(_SWITCHED_OFF, "skipped").record
     record = tried(Prompt(text, "", ""), _started_history(context), context).record
-    record["reason"] = explain.AT_START.get(record["reason"], record["reason"])
-    for row in filter(lambda row: "withheld" in row, record["candidates"]):
-        row["withheld"] = explain.AT_START.get(row["withheld"], row["withheld"])
-    return record
+    return {**record, "tried": True}
 
 
 def try_past(text: str, context: Context) -> list[dict[str, object]]:
     """Return the decision about past sessions on a prompt, as its hook would make it; empty if it would show none."""
     prompt, gate = Prompt(text, "", ""), load_gate()
-    if switched_off() or not prompt.is_from_user or not gate.may_ask_about_past(prompt.visible_text):
-        return []
-    if gate.opts_out(text) or not may_ask(prompt.visible_text):
-        return []
-    shown = answer_ask(prompt.visible_text, context, [])
+    said, is_open = prompt.visible_text, prompt.is_from_user and not switched_off()
+    asks = is_open and gate.may_ask_about_past(said) and may_ask(said) and not gate.opts_out(text)
+    shown = answer_ask(said, context, []) if asks else None
     return [shown.record()] if shown else []
 
 

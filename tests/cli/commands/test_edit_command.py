@@ -40,6 +40,8 @@ def data(project: Project, identity: str) -> dict[str, object]:
         ),
         (("--tags", "a,b"), {"tags": ["a", "b"]}),
         (("--add-tag", "b", "--add-tag", "db"), {"tags": ["db", "b"]}),
+        (("--tags", "none"), {"tags": []}),
+        (("--tags", ""), {"tags": []}),
         (("--file", "x.py"), {"related_files": ["x.py"]}),
         (("--asked-as", "which db"), {"asked_as": ["which db"]}),
         (("--expires", "2031-01-01"), {"expires_at": "2031-01-01"}),

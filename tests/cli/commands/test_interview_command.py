@@ -130,6 +130,8 @@ def test_a_person_is_told_the_next_command(project: Project) -> None:
     assert "memory interview answer --session %s\n" % name in text
     finish = project.cli("interview", "finish").stdout
     assert finish.startswith("billing export: 0 questions\n")
+    confirmed = project.cli("interview", "finish", "--confirm")
+    assert confirmed.stdout == "The interview is finished; no memory was written.\n"
 
 
 def test_the_reminder_comes_once_after_start_and_compaction(project: Project) -> None:

@@ -229,6 +229,13 @@ def test_a_worktree_without_a_store_of_its_own_says_where_a_memory_is_stored(pro
     )
 
 
+def test_a_file_that_is_not_there_is_named_at_once(project: Project) -> None:
+    project.write("src/app.py", "")
+    assert "  nosuch.py is not there\n" in project.cli("save", "Foo holds here.", "--file", "nosuch.py").stdout
+    assert "is not there" not in project.cli("edit", "foo-holds-here", "--file", "src/app.py").stdout
+    assert "  gone.py is not there\n" in project.cli("edit", "foo-holds-here", "--file", "gone.py").stdout
+
+
 def test_in_the_home_folder_it_says_that_all_projects_get_it(project: Project) -> None:
     said = "it is kept for all your projects"
     project.root = project.home

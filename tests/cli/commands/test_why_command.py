@@ -202,7 +202,7 @@ def test_an_expired_memory_that_would_have_answered_is_named_with_its_command(pr
 def test_a_trial_begins_with_the_start_of_a_session(prompted: Project) -> None:
     prompted.save("Name each branch after its ticket", "Such as AB-12.", category="preference")
     lines = prompted.cli("why", "how do I name each branch").stdout.splitlines()
-    assert lines[1] == "Claude has it in full from the session's start."
+    assert lines[1] == "Claude has it from the session's start."
     named = "Name each branch after its ticket (name-each-branch-after-its-ticket): at the session's start"
     assert "  shown        " + named in lines
 

@@ -154,7 +154,8 @@ def _finish(arguments: Namespace, context: CommandContext, store: InterviewStore
     results.finish(interview, store, context.paths)
     context.report(saved.notice)
     context.report_saves(saved.trusted)
-    context.console.result({"interview": interview.id, "memories": saved.memories}, *saved.lines)
+    lines = saved.lines or ["The interview is finished; no memory was written."]
+    context.console.result({"interview": interview.id, "memories": saved.memories}, *lines)
 
 
 def _show_result(interview: Interview, context: CommandContext) -> None:

@@ -30,7 +30,7 @@ _ACCEPT_ALL, _SKIP, _QUIT = "a", "s", "q"
 _END = ""  # the terminal was closed
 _END_OF_FILE = "\x04"
 _TOGETHER = "  To accept or reject the group:\n    memory accept --group {0}\n    memory reject --group {0}"
-_ALONE = "  Decide about the others one by one: memory accept ID, or memory reject ID"
+_ALONE = "  One by one: memory accept ID, or memory reject ID"
 _GROUP = "[a] accept %d, [n] reject, [o] one by one, [l] in full, [s] skip, [q] quit: "
 _DIFFERENCES = {"+ ": "green", "- ": "red"}
 

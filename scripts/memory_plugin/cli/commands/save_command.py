@@ -111,7 +111,7 @@ def _configure_edit(parser: ArgumentParser) -> None:
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument("--body", metavar="TEXT|-", help="replace the main text; - reads standard input")
     tag = "add a tag; can be repeated"
-    parser.add_argument("--add-tag", action="append", default=[], metavar="TAG", help=tag)
+    parser.add_argument("--add-tag", action="append", metavar="TAG", help=tag)
     parser.add_argument("--superseded-by", metavar="ID|none", help="the memory that replaces this one")
     memory_input.add_category(parser, "move it to another category: %s")
     parser.add_argument("--scope", choices=(PROJECT, USER), help="move it to this project, or all projects")
@@ -144,7 +144,7 @@ def _edit(arguments: Namespace, context: CommandContext) -> None:
 
 def _changed_fields(arguments: Namespace) -> list[str]:
     names = (*_TEXTS, *_GUARD, *_PLACE)
-    return [name.replace("_", " ") for name in names if getattr(arguments, name) not in (None, [])]
+    return [name.replace("_", " ") for name in names if getattr(arguments, name) is not None]
 
 
 def _has_guard_option(arguments: Namespace) -> bool:
@@ -209,7 +209,8 @@ def _change(arguments: Namespace, context: CommandContext, stored: StoredMemory)
             change["asked_as"] = list(dict.fromkeys(phrases))
         if arguments.tags is not None or arguments.add_tag:
             tags = as_texts(data.get("tags")) if arguments.tags is None else arguments.tags
-            change["tags"] = list(dict.fromkeys([*tags, *arguments.add_tag]))
+            tags = [tag for tag in (*tags, *(arguments.add_tag or ())) if tag != saving.NONE]
+            change["tags"] = list(dict.fromkeys(tags))
         if content:
             change["content"] = {**data["content"], **content}
         if _has_guard_option(arguments):
@@ -227,6 +228,7 @@ def _report(arguments: Namespace, context: CommandContext, written: Written) -> 
     lines = ["changed: %s (%s)" % (memory.id, ", ".join(facts))]
     lines += ["  title kept: %s" % item.stored.memory.title] if arguments.body and not arguments.title else []
     lines += ["  " + line for line in memory_facts.redaction_lines(written)]
+    lines += ["  " + line for line in memory_facts.gone_lines(item.stored) if arguments.files]
     lines += memory_facts.approval_lines(item, name)
     context.console.result({**memory_facts.as_json(item), "redacted": written.redacted}, *lines)
 

@@ -24,7 +24,7 @@ find memories, including pending and replaced ones
   memory search --judge "how do we roll back"      a small model decides which ones matter
   printf '%s' "text with 'quotes' and $signs" | memory search -
 """
-_MOST = 100
+_LIMIT, _MOST = 10, 100
 _MAX_INPUT = 64 * 1024
 _JUDGED_POOL = 20
 _SNIPPET = 100
@@ -43,14 +43,10 @@ def _run(arguments: Namespace, context: CommandContext) -> None:
     """Search and print. The exit code is 0 even if nothing is found."""
     if not arguments.query:
         raise UsageError('what should I look for? Example: memory search "login sessions"')
-    limit: int | None = arguments.limit
-    if limit is None:
-        most = "retrieval.judge.modes.search.max_output"
-        limit = context.settings.integer(most) if arguments.judge else 10
+    most = "retrieval.judge.modes.search.max_output"
+    limit: int = arguments.limit or (context.settings.integer(most) if arguments.judge else _LIMIT)
     text = " ".join(arguments.query)
-    if text == "-":
-        text = read_text(_MAX_INPUT)
-    query = without_private(text)
+    query = without_private(read_text(_MAX_INPUT) if text == "-" else text)
     try:
         pool = max(limit, _JUDGED_POOL) if arguments.judge else limit
         with context.console.working("search"):

@@ -176,7 +176,8 @@ def _cells(row: dict[str, Any]) -> list[str]:
     grade = "" if row["grade"] is None else "%.2f" % row["grade"]
     about = plain(str(row.get("title") or row.get("first") or ""), 60)
     files = str(len(row.get("files", ())) or "")
-    return [row["session"], str(row["time"])[:16], str(row.get("prompts") or ""), files, grade, about]
+    time = str(row["time"])[:16].replace("T", " ")
+    return [row["session"], time, str(row.get("prompts") or ""), files, grade, about]
 
 
 def _forget(arguments: Namespace, context: CommandContext) -> int:

@@ -198,9 +198,8 @@ def _rating(item: Item, feedback: Feedback) -> dict[str, object]:
 def _reset_ratings(arguments: Namespace, context: CommandContext) -> None:
     if bool(arguments.ids) == arguments.all:
         raise UsageError("name the memories, or use --all")
-    keys = None
-    if arguments.ids:
-        keys = [item.stored.key for item in _chosen(arguments, context.overview().items)]
+    chosen = _chosen(arguments, context.overview().items) if arguments.ids else []
+    keys = [item.stored.key for item in chosen] or None
     count = reset_feedback(context.paths, keys)
     context.append("feedback", {"kind": _RESET, "memories": keys or [], "all": keys is None})
     text = "deleted: the feedback on %s" % counted(count, "memory")
