@@ -154,6 +154,13 @@ def test_a_file_that_a_reader_has_open_is_replaced(folder: str) -> None:
     assert read_regular(path, 10)[0] == b"new"
 
 
+def test_a_folder_that_is_not_there_is_told_by_the_name_of_the_file(folder: str) -> None:
+    path = os.path.join(folder, "nowhere", "report.html")
+    with pytest.raises(FileNotFoundError) as raised:
+        replace_file(path, b"new")
+    assert raised.value.filename == path
+
+
 def test_a_link_is_replaced_and_not_followed(folder: str) -> None:
     path = linked(folder)
     replace_file(path, b"new")

@@ -134,6 +134,7 @@ def test_a_folder_of_notes_without_links_and_hidden_files(project: Project) -> N
         pytest.param("a.json", b"[" * 200_000, "not JSON", id="deep JSON"),
         pytest.param("a.json", b'{"title":"t","body":NaN}', "not JSON", id="NaN"),
         pytest.param("a.json", b'\n\n{"a" 1}', "not JSON", id="no JSON"),
+        pytest.param("a.json", b"{", "not JSON", id="half JSON"),
         pytest.param("a.json", b'"text"', "unknown format", id="a text"),
         pytest.param(
             "a.json", b'{"title":"t","content":{"decision":1e999}}', "out of range", id="an infinite number"
@@ -151,6 +152,7 @@ def test_a_file_that_cannot_be_understood_is_a_problem(
     reading = read(path)
     assert reading.drafts == []
     assert reason in reading.problems[0][1]
+    assert reading.problems[0][1].count("not JSON") <= 1
 
 
 def test_a_missing_file_is_a_problem(project: Project) -> None:

@@ -334,6 +334,12 @@ def test_a_row_with_an_odd_time_is_found(world: World, when: str) -> None:
     assert told.receipt("all") == "memory: showed Claude 1 past session (Oct 8)"
 
 
+def test_a_receipt_names_each_day_once() -> None:
+    shown = past.ShownSessions([], [])
+    shown.sessions = [("a", "2026-10-05"), ("b", "2026-10-05")]
+    assert shown.receipt("all") == "memory: showed Claude 2 past sessions (Oct 5)"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -231,7 +231,9 @@ def test_a_worktree_without_a_store_of_its_own_says_where_a_memory_is_stored(pro
 
 def test_a_file_that_is_not_there_is_named_at_once(project: Project) -> None:
     project.write("src/app.py", "")
-    assert "  nosuch.py is not there\n" in project.cli("save", "Foo holds here.", "--file", "nosuch.py").stdout
+    assert (
+        "  nosuch.py is not there\n" in project.cli("save", "Foo holds here.", "--file", "nosuch.py").stdout
+    )
     assert "is not there" not in project.cli("edit", "foo-holds-here", "--file", "src/app.py").stdout
     assert "  gone.py is not there\n" in project.cli("edit", "foo-holds-here", "--file", "gone.py").stdout
 
