@@ -104,7 +104,7 @@ def save(new: NewMemory, context: WorkContext) -> Saved:
     lines += [] if item.trust == TRUSTED else [_PENDING, "next: memory accept " + name]
     if store.worktree not in (None, context.paths.project_root):
         lines.append("  stored in %s, whose memories this worktree shares" % store.worktree)
-    if new.scope == PROJECT and memory_facts.is_personal(memory.category, memory.title):
+    if store.scope == PROJECT and memory_facts.is_personal(memory.category, memory.title):
         lines += ["To keep it to yourself, out of the team's store:", "memory edit %s --scope user" % name]
     return Saved(name, memory.title, approved, record, lines, list(filter(None, notices)))
 

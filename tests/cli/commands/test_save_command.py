@@ -229,24 +229,6 @@ def test_a_worktree_without_a_store_of_its_own_says_where_a_memory_is_stored(pro
     )
 
 
-def test_a_file_that_is_not_there_is_named_at_once(project: Project) -> None:
-    project.write("src/app.py", "")
-    assert (
-        "  nosuch.py is not there\n" in project.cli("save", "Foo holds here.", "--file", "nosuch.py").stdout
-    )
-    assert "is not there" not in project.cli("edit", "foo-holds-here", "--file", "src/app.py").stdout
-    assert "  gone.py is not there\n" in project.cli("edit", "foo-holds-here", "--file", "gone.py").stdout
-
-
-def test_in_the_home_folder_it_says_that_all_projects_get_it(project: Project) -> None:
-    said = "it is kept for all your projects"
-    project.root = project.home
-    notes = project.write("notes.md", "## First rule\n\nAlways sift the flour.\n")
-    for words in (("save", "--scope", "project", "Never push"), ("import", notes)):
-        assert said in project.cli(*words).stdout
-    assert said not in project.cli("save", "--scope", "user", "Never pull").stdout
-
-
 def test_the_one_line_form_reads_standard_input(project: Project) -> None:
     assert project.cli("save", "-", "--json", stdin="Never push. Ask.\n").json["id"] == "never-push"
 
@@ -378,3 +360,23 @@ def test_a_rule_with_a_path_in_full_begins_at_the_root(project: Project) -> None
         "save", "Use Postgres", "--guard-file", "Edit(/%s/src/**)" % project.root, "--json"
     ).json
     assert saved["guard"]["files"] == ["/src/**"]
+
+
+def test_a_file_that_is_not_there_is_named_at_once(project: Project) -> None:
+    project.write("src/app.py", "")
+    assert (
+        "  nosuch.py is not there\n" in project.cli("save", "Foo holds here.", "--file", "nosuch.py").stdout
+    )
+    assert "is not there" not in project.cli("edit", "foo-holds-here", "--file", "src/app.py").stdout
+    assert "  gone.py is not there\n" in project.cli("edit", "foo-holds-here", "--file", "gone.py").stdout
+
+
+def test_in_the_home_folder_it_says_that_all_projects_get_it(project: Project) -> None:
+    said = "it is kept for all your projects"
+    project.root = project.home
+    notes = project.write("notes.md", "## First rule\n\nAlways sift the flour.\n")
+    for words in (("save", "--scope", "project", "Never push"), ("import", notes)):
+        assert said in project.cli(*words).stdout
+    assert said not in project.cli("save", "--scope", "user", "Never pull").stdout
+    personal = project.cli("save", "I prefer tabs.").stdout
+    assert (said in personal, "--scope user" in personal) == (True, False)
