@@ -85,8 +85,7 @@ def text_digests(memory: Memory) -> TextDigests:
         memory.superseded_by,
         memory.supersedes,
     ]
-    known = categories()[memory.category].fields
-    unknown = {name: None for name in content if name not in known}
+    unknown = {name: None for name in content if name not in categories()[memory.category].fields}
     # Known fields have a fixed order. The order of others counts only if it is not the usual one, so most digests are of the values alone.
     orders = [order for value in (unknown, *content.values()) for order in _unusual_orders(value)]
     written = dumps(canonical([*values, *([orders] if orders else [])])).encode("ascii")

@@ -237,8 +237,7 @@ def _unread_files(store: str) -> Iterator[str]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         is_own = folder == store and own_index(os.path.join(store, "index.md")) is not None
         markdown += sum(name.endswith(".md") and not (is_own and name == "index.md") for name in names)
-        suffix = ".JSON" if folder in read else (".json", ".JSON")
-        misplaced += sum(name.endswith(suffix) for name in names)
+        misplaced += sum(name.endswith(".JSON" if folder in read else (".json", ".JSON")) for name in names)
     for number, words in ((markdown, _MARKDOWN), (misplaced, _MISPLACED)):
         if number:
             yield (inflected(number, *words) + _IMPORT_NOTES) % (store, store)

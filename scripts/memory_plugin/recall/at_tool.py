@@ -53,8 +53,7 @@ def recall_at_file(answer: Answer, files: dict[str, bool], agent: str, context: 
         return
     apply_feedback(hits, context)
     certain = {hit.key for hit in hits if hit.way in (FILE, PATTERN, FOLDER) and hit.shift <= 0}
-    approvals = {hit.key: _BOTH if hit.key in certain else _ONE for hit in hits}
-    _fill(answer, hits, approvals, agent, context)
+    _fill(answer, hits, {hit.key: _BOTH if hit.key in certain else _ONE for hit in hits}, agent, context)
 
 
 def _documents(files: dict[str, bool], context: Context) -> Hits:

@@ -56,8 +56,7 @@ class Outcome(NamedTuple):
 def decisions(paths: Paths, session: str = "", last: int = 20) -> list[Row]:
     """Return the last decisions for this project, newest first; with `session` only those of that session."""
     records = Records(paths.state(), RECALLS, project=paths.project_key)
-    rows = [row for row in records if session in ("", row.get("session"))]
-    return rows[-last:][::-1]
+    return [row for row in records if session in ("", row.get("session"))][-last:][::-1]
 
 
 def find_decision(paths: Paths, which: str, place: str = "") -> Row | None:

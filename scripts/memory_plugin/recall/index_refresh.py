@@ -269,8 +269,7 @@ def model() -> str:
 def background() -> dict[str, float]:
     """Return stem -> the share of short English and technical texts that contain it, in (0, 1)."""
     data = load_data("recall", "background")
-    texts = int(data["texts"])
-    return {str(term): int(count) / texts for term, count in data["counts"].items()}
+    return {str(term): int(count) / int(data["texts"]) for term, count in data["counts"].items()}
 
 
 def _values(name: str) -> dict[str, Any]:

@@ -145,8 +145,7 @@ def _candidates(hits: Hits, mode: str, settings: Settings) -> Hits:
     """
     if mode == SEARCH:
         return hits
-    most = max(settings.integer(_BLOCK + name) for name in ("candidate_pool_size", "whole_store"))
-    pool = hits[:most]
+    pool = hits[: max(settings.integer(_BLOCK + name) for name in ("candidate_pool_size", "whole_store"))]
     if settings.text(_BLOCK + "when") == "always":
         return pool
     sure = [hit for hit in hits if hit.confidence >= settings.number("retrieval.inject_threshold")]

@@ -74,8 +74,7 @@ def _judged(prompt: Prompt, hits: Hits, history: RecallHistory, context: Context
     is_short = context.settings.flag("retrieval.followups") and effective_length(text) <= MAX_FOLLOWUP
     turn = prompt.followed or (prompt.turn_before() if is_short else "")
     new = [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text)]
-    off = prompt.judges_off
-    return judge_candidates(text, new, AUTO, context, previous_turn=turn, judges_off=off)
+    return judge_candidates(text, new, AUTO, context, previous_turn=turn, judges_off=prompt.judges_off)
 
 
 def _why_nothing(answer: Answer, hits: Hits, judged: Judged | None, settings: Settings) -> str:

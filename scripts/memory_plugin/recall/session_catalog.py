@@ -258,8 +258,7 @@ def session_catalog(
     total = count_memories(connection) - len(known)
     unknown = [entry for entry in titles if entry.key not in known]
     ordered = _ordered(connection, unknown, known, context)
-    new_rules = [entry for entry in rules if entry.key not in known]
-    _fill_in(answer, new_rules, ordered, total, history, context)
+    _fill_in(answer, [entry for entry in rules if entry.key not in known], ordered, total, history, context)
     return answer
 
 
@@ -282,8 +281,7 @@ def subagent_rules(connection: Connection, agent: str, context: Context) -> Answ
     if not rules:
         return None
     answer = Answer(SUBAGENT, answered_by="index").withhold("unchanged")
-    history = RecallHistory(context.paths, context.session, SUBAGENT, agent)
-    _fill_in(answer, rules, [], 0, history, context)
+    _fill_in(answer, rules, [], 0, RecallHistory(context.paths, context.session, SUBAGENT, agent), context)
     return answer
 
 

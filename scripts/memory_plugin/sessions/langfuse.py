@@ -109,8 +109,7 @@ def _comment(row: dict[str, Any], name: str) -> str:
     items = (
         (" ".join("T%s" % turn for turn in one["turns"]), one["what"]) for one in entry.get("evidence", ())
     )
-    evidence = ["%s: %s" % item for item in items]
-    return "\n".join(filter(None, [entry.get("rationale"), *evidence]))
+    return "\n".join(filter(None, [entry.get("rationale"), *["%s: %s" % item for item in items]]))
 
 
 def ledger_scores(paths: Paths) -> Iterator[Body]:

@@ -151,8 +151,7 @@ def find(
 
 def _inside(connection: Connection, session: str, own: bool, since: float, until: float) -> list[int]:
     """Return the ids of the exchanges in a time, the oldest first."""
-    rows = connection.execute(_WITHIN, (session, own, iso(since), iso(until)))
-    return [identity for (identity,) in rows]
+    return [identity for (identity,) in connection.execute(_WITHIN, (session, own, iso(since), iso(until)))]
 
 
 def _loaded(connection: Connection, ids: list[int]) -> list[Exchange]:

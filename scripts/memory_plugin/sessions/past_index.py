@@ -295,8 +295,7 @@ def _save_exchange(connection: Connection, session: str, number: int, draft: Dra
     lines = ["\n".join(each) for each in draft.lines]
     is_trivial = not any(lines) and len(draft.reply) < _TRIVIAL_REPLY
     time = draft.time[:20] if _TIME.match(draft.time) else written
-    facts = (None, mark, session, number, time, is_trivial)
-    _store(connection, facts, [draft.prompt, draft.reply, *lines])
+    _store(connection, (None, mark, session, number, time, is_trivial), [draft.prompt, draft.reply, *lines])
 
 
 def _delete(connection: Connection, session: str, after: int = 0) -> None:

@@ -104,8 +104,7 @@ def overall_score(scores: Mapping[str, float]) -> float | None:
     """
     if not dimensions().keys() <= scores.keys():
         return None
-    weighted = [scores[name] / dim.highest * dim.weight for name, dim in dimensions().items()]
-    return round(sum(weighted), 4)
+    return round(sum(scores[name] / dim.highest * dim.weight for name, dim in dimensions().items()), 4)
 
 
 def read_grade(value: Values, turns: int) -> Values | None:

@@ -97,8 +97,7 @@ def store_all(
     _archive_stored(memories, context, approved)
     store = named_store(context.paths, scope)
     written = iter(save_all(context.paths, store, (memory.data for memory in memories), approved))
-    outcomes = [_written(one, next(written)) if one.memory else one for one in found]
-    return outcomes, refresh(context)
+    return [_written(one, next(written)) if one.memory else one for one in found], refresh(context)
 
 
 def _written(one: Outcome, result: Written | InvalidMemory) -> Outcome:

@@ -315,5 +315,4 @@ def past_sessions(context: WorkContext) -> Check:
         " (its setting cleanupPeriodDays)"
     )
     gone = sum(not os.path.lexists(path) for path in paths.values())
-    numbers = counted(len(paths), "session"), gone, cleanup_days(context.paths)
-    return Check(name, OK, text % numbers)
+    return Check(name, OK, text % (counted(len(paths), "session"), gone, cleanup_days(context.paths)))

@@ -240,11 +240,8 @@ def match_rows(command: str | None, file: str | None, context: WorkContext) -> l
     from ..recall.guarding import GuardedCall
 
     root, guards = context.paths.project_root, GuardFile(context.paths)
-    if file is None:
-        tool, tool_input = "Bash", {"command": command}
-    else:
-        tool, tool_input = "Edit", {"file_path": file}
-    call = GuardedCall({"tool_name": tool, "tool_input": tool_input, "cwd": root}, guards, root)
+    tool, named = ("Bash", {"command": command}) if file is None else ("Edit", {"file_path": file})
+    call = GuardedCall({"tool_name": tool, "tool_input": named, "cwd": root}, guards, root)
     return [
         {"key": guard.key, "title": call.text(guard, "title"), "matched": pattern, "action": guard.action}
         for guard, pattern in call.matches

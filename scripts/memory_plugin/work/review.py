@@ -221,8 +221,7 @@ def memory_data(candidate: Candidate) -> dict[str, object]:
 
 
 def _store(data: dict[str, object], context: WorkContext) -> list[str]:
-    store = named_store(context.paths, PROJECT)
-    written = save(context.paths, store, data, approved=True, how="capture")
+    written = save(context.paths, named_store(context.paths, PROJECT), data, approved=True, how="capture")
     notes = [*redaction_lines(written), *place_lines(PROJECT, context)]
     return ["stored as %s" % written.stored.memory.id, *notes]
 

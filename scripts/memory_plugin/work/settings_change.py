@@ -75,8 +75,7 @@ def values_at(name: str, settings: Settings) -> dict[str, object]:
     key = find_key(name)
     if key is not None:
         return {name: user_file.value_of(key, settings)}
-    names = settings.all_keys()
-    return {one: settings.get(one) for one in names if not name or one.startswith(name + ".")}
+    return {one: settings.get(one) for one in settings.all_keys() if not name or one.startswith(name + ".")}
 
 
 def nested(values: Mapping[str, object]) -> dict[str, object]:

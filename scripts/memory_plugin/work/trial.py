@@ -97,8 +97,7 @@ def try_prompt(text: str, context: Context) -> dict[str, object]:
     """
     if switched_off():
         return Answer("prompt").withhold(_SWITCHED_OFF, "skipped").record
-    record = tried(Prompt(text, "", ""), _started_history(context), context).record
-    return {**record, "tried": True}
+    return {**tried(Prompt(text, "", ""), _started_history(context), context).record, "tried": True}
 
 
 def try_past(text: str, context: Context) -> list[dict[str, object]]:

@@ -67,8 +67,7 @@ def _project(folder: str, memories: list[Any]) -> Paths:
     paths = locate(root)
     for memory in memories:
         extra = {name: memory[name] for name in ("tags", "related_files", "asked_as") if name in memory}
-        category = category_named(memory["category"])
-        new = new_memory(category, "", memory["title"], memory["content"], extra)
+        new = new_memory(category_named(memory["category"]), "", memory["title"], memory["content"], extra)
         save(paths, project_store(paths), new, approved=True)
     refresh_index(paths, load(paths.config_dir, paths.project_root))
     return paths

@@ -85,8 +85,7 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _as_json(one: imports.Outcome) -> dict[str, object]:
     said = {"source": one.source, "outcome": one.outcome, "reason": one.reason}
     names = ("id", "category", "title", "tags", "files", "status") if one.memory else ()
-    fields = {name: getattr(one.memory, name) for name in names}
-    return {**said, **fields, "redacted": one.redacted}
+    return {**said, **{name: getattr(one.memory, name) for name in names}, "redacted": one.redacted}
 
 
 def _print_outcomes(outcomes: list[imports.Outcome], context: CommandContext) -> None:

@@ -123,8 +123,7 @@ def _off(arguments: Namespace, context: CommandContext) -> None:
     named = _ALL if is_all else features[0]
     record = {"feature": named, "on": False, "changed": change.changed, "file": change.path}
     which = "All judges are" if is_all else "The judge for %s is" % arguments.feature
-    text = "%s off (in %s)." % (which, terminal_safe(change.path))
-    context.console.result(record, text)
+    context.console.result(record, "%s off (in %s)." % (which, terminal_safe(change.path)))
 
 
 def _check(arguments: Namespace, context: CommandContext) -> int:

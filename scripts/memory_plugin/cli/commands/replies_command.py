@@ -225,8 +225,7 @@ def _show_effect(since: str, context: CommandContext) -> None:
     gap = None if effect.gap is None else dict(zip(("difference", "low", "high"), effect.gap))
     groups = {"corrected": effect.corrected, "control": effect.control}
     record = {**groups, "effect": gap, "enough": effect.is_conclusive}
-    lines = _EFFECT.format(**groups).split("\n")
-    context.console.result(record, *lines, effect.verdict)
+    context.console.result(record, *_EFFECT.format(**groups).split("\n"), effect.verdict)
 
 
 _TUNE_TEXT = """\
@@ -273,8 +272,7 @@ def _tune(arguments: Namespace, context: CommandContext) -> None:
     reset_tuning_reminder(context.paths)
     if applies:
         path, backup = change.write(context.paths)
-        kept = " The previous version: %s." % backup if backup else ""
-        console.line("Written: %s.%s" % (path, kept))
+        console.line("Written: %s.%s" % (path, " The previous version: %s." % backup if backup else ""))
 
 
 def _show_study(study: tune.TuningStudy, advice: str, context: CommandContext) -> None:

@@ -61,8 +61,7 @@ def _walk(groups: list[review.Group], context: CommandContext) -> None:
     past = {"accept": "accepted", "reject": "rejected", "edit": "edited"}
     counts = ["%s %d" % (past[name], count) for name, count in run.done.items()]
     counts.append("%d still pending" % (number - sum(run.done.values())))
-    advice = phrase_lines(context) if run.done["accept"] else []
-    context.console.lines("", ", ".join(counts), *advice)
+    context.console.lines("", ", ".join(counts), *(phrase_lines(context) if run.done["accept"] else []))
 
 
 def _print(groups: list[review.Group], context: CommandContext) -> None:
@@ -266,8 +265,7 @@ def _read_sessions(paths: list[str], context: CommandContext) -> int:
         lines.append("%s, %d open" % (counted(len(new), "new suggestion"), len(candidates)))
     if candidates:
         lines.append("to save or reject them: memory review, or /memory:review in Claude Code")
-    record = {**progress._asdict(), "new": new, "open": len(candidates)}
-    context.console.result(record, *lines)
+    context.console.result({**progress._asdict(), "new": new, "open": len(candidates)}, *lines)
     return FAILED if progress.unreadable else DONE
 
 

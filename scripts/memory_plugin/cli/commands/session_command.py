@@ -224,8 +224,7 @@ def _accept_price(price: float, prepared: PreparedSession, accepted: bool, conte
 
 
 def _size(prepared: PreparedSession) -> str:
-    parts = counted(len(prepared.parts), "part")
-    return "this session of about %d tokens in %s" % (prepared.tokens, parts)
+    return "this session of about %d tokens in %s" % (prepared.tokens, counted(len(prepared.parts), "part"))
 
 
 def _show(graded: grade.GradeResult, context: CommandContext) -> int:
@@ -298,8 +297,7 @@ def _store(arguments: Namespace, context: CommandContext) -> int:
     if answer is None:
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
-    row = grade_row(prepared, [answer], by, context.paths)
-    return _show(grade.GradeResult(prepared, row, []), context)
+    return _show(grade.GradeResult(prepared, grade_row(prepared, [answer], by, context.paths), []), context)
 
 
 def _show_scores(console: Console, row: dict[str, Any] | None) -> None:

@@ -129,8 +129,7 @@ def _show_turns(console: Console, session: PreparedSession) -> None:
         limit = _MAX_LAST if turn is turns[-1] else _MAX_TEXT
         for key, who in (("user", "user"), ("reply", "Claude")):
             if turn.get(key):
-                text = "%3d %s: %s" % (turn["turn"], who, plain(turn[key], limit))
-                console.paragraph(text, hang=4)
+                console.paragraph("%3d %s: %s" % (turn["turn"], who, plain(turn[key], limit)), hang=4)
     if len(turns) > _MAX_TURNS:
         console.line("(%s in the middle not shown)" % counted(len(turns) - _MAX_TURNS, "turn"))
 
@@ -210,8 +209,7 @@ def _pull(arguments: Namespace, context: CommandContext) -> None:
     steps = sum(len(trace.steps) for trace in traces)
     counts = "%s, %s" % (counted(len(traces), "trace"), counted(steps, "observation"))
     record = {"file": path, "traces": len(traces), "observations": steps}
-    text = "%s: %s; to grade it: memory session score FILE" % (counts, path)
-    context.console.result(record, text)
+    context.console.result(record, "%s: %s; to grade it: memory session score FILE" % (counts, path))
 
 
 _ACTIONS = {

@@ -202,8 +202,7 @@ def _reset_ratings(arguments: Namespace, context: CommandContext) -> None:
     keys = [item.stored.key for item in chosen] or None
     count = reset_feedback(context.paths, keys)
     context.append("feedback", {"kind": _RESET, "memories": keys or [], "all": keys is None})
-    text = "deleted: the feedback on %s" % counted(count, "memory")
-    context.console.result({"reset": count}, text)
+    context.console.result({"reset": count}, "deleted: the feedback on %s" % counted(count, "memory"))
 
 
 HANDLERS = {
