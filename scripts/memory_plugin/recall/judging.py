@@ -72,8 +72,7 @@ def judge_candidates(
     deadline = context.deadline.within(settings.number(_BLOCK + "timeout_per_call"))
     switched_on = settings.is_judge_enabled("retrieval")
     if judges_off or not switched_on:
-        reasons = [_TAINTED] if judges_off and switched_on else []
-        return _unjudged("disabled", hits, mode, settings, reasons)
+        return _unjudged("disabled", hits, mode, settings, [_TAINTED] if judges_off and switched_on else [])
     from ..kernel.judge.asking import Judge
 
     judge = Judge("retrieval", context, waits=mode != SEARCH)

@@ -266,8 +266,7 @@ def _ordered(connection: Connection, titles: Entries, known: set[str], context: 
     """Return the titles by category, recently used ones first."""
     used = dict.fromkeys(recently_used(context))
     present = {entry.key for entry in titles} | known
-    others = [key for key in used if key not in present][-_MAX_USED:]
-    ordered = titles + named_titles(connection, others)
+    ordered = titles + named_titles(connection, [key for key in used if key not in present][-_MAX_USED:])
     ordered.sort(key=lambda entry: entry.updated_at, reverse=True)
     return sorted(ordered, key=lambda entry: (entry.key not in used, _ORDER.get(entry.category, len(_ORDER))))
 

@@ -73,9 +73,8 @@ def find_access(paths: Paths, settings: Settings, off: str = "") -> credentials.
             problem = 'is not set, or is not a key. Set it in your environment or in "env" of your own settings.json'
             raise JudgeError("no_key", "%s %s" % (name, problem))
     basic = b64encode(":".join(keys).encode("ascii")).decode("ascii")
-    headers = (("authorization", "Basic " + basic),)
     proxy, authorities = credentials.proxy_for(address, variables), variables.get("NODE_EXTRA_CA_CERTS")
-    return credentials.ServerAccess(address, headers, proxy, authorities)
+    return credentials.ServerAccess(address, (("authorization", "Basic " + basic),), proxy, authorities)
 
 
 def connect(paths: Paths, settings: Settings, off: str = "") -> LangfuseClient:

@@ -67,8 +67,7 @@ def grade_figures(grades: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         if given:
             row = {"dimension": name, "mean": fmean(given), "highest": one.highest, "sessions": len(given)}
             dimension_rows.append(row)
-    quality = fmean(overall) if overall else None
-    return {"graded": len(grades), "quality": quality, "scores": dimension_rows}
+    return {"graded": len(grades), "quality": fmean(overall) if overall else None, "scores": dimension_rows}
 
 
 def latest_rows(paths: Paths, kind: str = SCORE) -> dict[str, dict[str, Any]]:

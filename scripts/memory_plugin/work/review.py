@@ -189,9 +189,8 @@ def apply(action: Action, entries: Sequence[ReviewEntry], context: WorkContext) 
         load_trust(context.paths).reject(*memories)
         lines = stays_replaced({stored.key for stored in memories}, context)
     if candidates and lines is not None:
-        ids = [candidate.id for candidate in candidates]
         with CandidateFile(context.paths).change() as present:
-            present.close(ids)
+            present.close([candidate.id for candidate in candidates])
     return lines
 
 

@@ -143,8 +143,7 @@ def _accept_all(arguments: Namespace, context: CommandContext) -> None:
     chosen = [stored for stored in pending if arguments.guards or not holds_guard(stored)]
     left_out = [stored.memory.id for stored in pending if not arguments.guards and holds_guard(stored)]
     counts = sorted(Counter(stored.memory.category for stored in chosen).items())
-    parts = ", ".join("%s: %d" % count for count in counts)
-    total = "%s (%s)" % (counted(len(chosen), "memory"), parts)
+    total = "%s (%s)" % (counted(len(chosen), "memory"), ", ".join("%s: %d" % count for count in counts))
     if chosen and context.console.can_prompt() and not context.console.confirm("Accept %s?" % total):
         context.console.line("Nothing changed. To read them first: memory review")
         return

@@ -46,10 +46,9 @@ def _check(arguments: Namespace, context: CommandContext) -> int:
         memories, found = check_store(store)
         number += memories
         wanted += [finding for finding in found if _is_wanted(finding, paths, store)]
-    record = {"memories": number, "findings": wanted}
     problems = counted(len(wanted), "problem") if wanted else "no problems"
     lines = [*map(_finding_line, wanted), "%s in %s" % (problems, counted(number, "memory"))]
-    context.console.result(record, *lines)
+    context.console.result({"memories": number, "findings": wanted}, *lines)
     return FAILED if any(finding.rule != GONE for finding in wanted) else DONE
 
 

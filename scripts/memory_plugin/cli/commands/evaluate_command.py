@@ -160,9 +160,8 @@ def _check_pack(arguments: Namespace, context: CommandContext) -> int:
     except EvaluationError as error:
         raise CommandError(str(error)) from None
     counts = (report.rules, "rule"), (report.examples, "example"), (len(report.faults), "error")
-    errors = ["error: " + fault for fault in report.faults]
     summary = "%s: %s" % (report.pack, ", ".join(counted(*count) for count in counts))
-    context.console.result(report, *errors, summary)
+    context.console.result(report, *["error: " + fault for fault in report.faults], summary)
     return 1 if report.faults else 0
 
 

@@ -70,9 +70,8 @@ def _import(arguments: argparse.Namespace, context: CommandContext) -> int:
         if not waits:
             context.report_saves((one.memory.id, one.memory.title) for one in found if one.memory)
     counts = Counter(one.outcome for one in found)
-    items = list(map(_as_json, found))
     totals = {name.replace(" ", "_"): counts[name] for name in imports.OUTCOMES}
-    console.result({"dry_run": dry, "waits_for_user": waits, "items": items, **totals})
+    console.result({"dry_run": dry, "waits_for_user": waits, "items": list(map(_as_json, found)), **totals})
     if not asks:
         _print_outcomes(found, context)
     said = ["%d %s" % (counts[name], name) for name in imports.OUTCOMES if counts[name]]

@@ -71,11 +71,10 @@ def _start(arguments: Namespace, context: CommandContext, store: InterviewStore)
     if not topic:
         raise UsageError("start: expected a topic, such as: memory interview start 'billing export'")
     require_known(arguments.pack, inputs.SHIPPED)
-    pack = inputs.read_pack(arguments.pack)
     for problem in invalid_values(settings, "interview.scoring"):
         context.console.error("the shipped interview.scoring is used: " + problem)
     most, changes = settings.integer("interview.max_turns"), settings.block("interview.scoring")
-    setup = inputs.new_setup(topic, pack, most, changes)
+    setup = inputs.new_setup(topic, inputs.read_pack(arguments.pack), most, changes)
     covered = inputs.covered_elements(arguments.covered, setup)
     _report(*pipeline.start(store, setup, covered), arguments, context)
 
@@ -89,10 +88,9 @@ def _step(arguments: Namespace, context: CommandContext, store: InterviewStore) 
 def _decide(action: str, interview: Interview, context: CommandContext, store: InterviewStore) -> Decision:
     """Do the step, and return what follows it."""
     if action == "answer":
-        timed = context.within(_SECONDS)
         uses_judge = context.settings.is_judge_enabled("interview") and not context.taint.judges_off
         given = inputs.decode_answer(read_text(_MAX_INPUT))
-        return pipeline.answer(store, interview, given, timed if uses_judge else None)
+        return pipeline.answer(store, interview, given, context.within(_SECONDS) if uses_judge else None)
     if action == "skip":
         return pipeline.answer(store, interview, {"wish": "skip"})
     if action == "resume":
@@ -119,8 +117,7 @@ def _report(interview: Interview, decision: Decision, arguments: Namespace, cont
     for problem in record_decision(interview, decision, context.paths, begins=begins):
         context.console.error(problem)
     brief = pipeline.decision_brief(interview, decision)
-    asks = brief.get("intent") if context.inside_client else decision.get("probe")
-    lines = _lines(brief, asks)
+    lines = _lines(brief, brief.get("intent") if context.inside_client else decision.get("probe"))
     if arguments.action == "deeper" and brief.get("strategy") != "deepen":
         lines.append(_NOT_DEEPER)
     context.console.result(brief, *lines)

@@ -169,9 +169,8 @@ def _history(arguments: Namespace, context: CommandContext) -> None:
     if scores:
         _show_history(scores, context)
     else:
-        days = counted(arguments.days, "day")
         text = "No reply was scored in the last %s. Replies are scored as Claude finishes them."
-        context.console.line(text % days)
+        context.console.line(text % counted(arguments.days, "day"))
 
 
 def _grouped(scores: list[rows.Score], name: str) -> list[rows.ScoreGroup]:

@@ -110,8 +110,7 @@ def _configure_edit(parser: ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument("--body", metavar="TEXT|-", help="replace the main text; - reads standard input")
-    tag = "add a tag; can be repeated"
-    parser.add_argument("--add-tag", action="append", metavar="TAG", help=tag)
+    parser.add_argument("--add-tag", action="append", metavar="TAG", help="add a tag; can be repeated")
     parser.add_argument("--superseded-by", metavar="ID|none", help="the memory that replaces this one")
     memory_input.add_category(parser, "move it to another category: %s")
     parser.add_argument("--scope", choices=(PROJECT, USER), help="move it to this project, or all projects")
