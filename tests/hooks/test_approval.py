@@ -231,10 +231,10 @@ def test_more_than_five_are_decided_as_a_group(project: Project) -> None:
     assert ", and 1 more?" in project.dialog("accept", "--group", group["id"])["permissionDecisionReason"]
 
 
-def test_nothing_pending_is_no_question(project: Project) -> None:
-    assert project.dialog("accept", "--all") == {}
-    run = project.cli("accept", "--all", inside=True)
-    assert (run.returncode, "nothing was accepted" in run.stderr) == (1, True)
+def test_a_dialog_says_that_nothing_is_pending(project: Project) -> None:
+    reason = project.dialog("accept", "--all")["permissionDecisionReason"]
+    assert reason.startswith("memory: accept all pending memories? None is pending now. ")
+    assert "nothing was accepted" in project.cli_allowed("accept", "--all").stdout
 
 
 def test_every_permission_mode_asks(pending: Project) -> None:

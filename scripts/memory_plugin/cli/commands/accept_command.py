@@ -72,7 +72,7 @@ def _approval(arguments: Namespace, context: CommandContext) -> Approval:
         trust = load_trust(context.paths, context.accept_from)
         chosen = [stored for stored in review.pending_memories(context, trust) if not holds_guard(stored)]
         if not chosen:
-            raise CommandError(_NOTHING_PENDING)
+            return Approval("accept all pending memories? None is pending now.")
     return about(arguments.command, list(chosen), _EFFECTS[arguments.command])
 
 
