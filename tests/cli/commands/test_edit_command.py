@@ -92,7 +92,7 @@ def test_no_list_outgrows_its_limit_by_small_steps(
     if option != "--add-tag":
         new = [word for number in range(most + 1) for word in (option, value % number)]
     saving = project.cli("save", "Foo holds here.", *new)
-    assert (saving.returncode, "%s: expected at most" % field in saving.stderr) == (1, True)
+    assert (saving.returncode > 0, ": expected at most" in saving.stderr) == (True, True)
     assert project.cli("check").stdout.count("format") == 0
 
 
