@@ -12,13 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from . import named_things
 from .conversations import ConversationTurn
 from .last_reply import Found, LastReply, by_name, numbers_in, numbers_told, stems, unshown, value_of
-from .rule_matching import fold_text, split_sentences
+from .rule_matching import split_sentences
 
 _QUIET = 40  # characters; an output of fewer has only the exit code
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 _WORD = re.compile(r"[a-z]+|\d+")
 _MIN_CHANGE = 0.08  # of a figure; a smaller one is noise
 _PRECISE = 3  # decimals that nobody makes up
+_VALUE = re.compile(r"[\w.-]*\d[\w.-]*\d(?![\w.-])")  # two digits at least
+_MIN_LABEL = 2  # characters; a shorter one stands in most outputs
 _MAX_ANSWER = 3  # numbers; a line with more is of a table, which answers more than one question
 
 
@@ -36,12 +38,7 @@ def find_contradictions(
     """
     if not words or not words["known-language"].search(reply.content):
         return
-    text = fold_text(reply.content)
-    asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=-1)
-    turns = before[asked + 1 :]
-    calls = tuple(turn for turn in turns if turn.role == "tool")
-    sentences = (sentence for sentence in split_sentences(text, "code") if not words["open"].search(sentence))
-    last = LastReply(words, text, tuple(sentences), turns, calls, before)
+    last = LastReply.of(words, reply.content, before)
     for name, check in {**CHECKS, **named_things.CHECKS}.items():
         for sentence, reason in check(last):
             yield name, sentence, reason
@@ -74,7 +71,8 @@ def _failed_call(last: LastReply) -> Found:
         is_settled = is_repeated or is_over or last.has("unsure-output", turn.output)
         if is_settled or last.is_told(turn) or last.owns(turn):
             continue
-        is_end = turn is last.calls[-1] and _shows_failure(last, turn) and not any(last.admissions("failure"))
+        is_end = _shows_failure(last, turn) and not any(last.admissions("failure"))
+        is_end = is_end and all(looks.match(one.call) for one in later)
         about = last.sentences if is_end else last.about(last.topics(turn.call) | state)
         for sentence in filter(last.words["success"].search, about):
             yield sentence, "The call of turn %d failed." % turn.number
@@ -179,6 +177,27 @@ def _denied_count(last: LastReply) -> Found:
                 yield match.string, "Turn %d counts %g." % (runs[at].number, number)
 
 
+def _other_row(last: LastReply) -> Found:
+    """Find a row of a table with a value that the outputs give for other rows only, and of the same form another one for this one."""
+    rows = {one: [cell.strip(" `*") for cell in one.strip("| ").split("|")] for one in last.saying("row")}
+    labels = "|".join(re.escape(label) for label, *_ in rows.values() if len(label) > _MIN_LABEL)
+    outputs = "\n".join(turn.output for turn in last.calls)
+    _, *parts = re.split(r"(?<![\w-])(%s)(?![\w-])" % labels, outputs) if labels else [""]
+    shown: dict[str, set[str]] = {}
+    for label, text in zip(parts[::2], parts[1::2]):
+        shown.setdefault(label, set()).update(_VALUE.findall(text))
+    for sentence, (label, *cells) in rows.items():
+        own = shown.get(label, set())
+        for value in set().union(*shown.values()).intersection(cells) - own:
+            alike = [one for one in sorted(own) if _form_of(one) == _form_of(value)]
+            if alike and not set(alike).intersection(cells):
+                yield sentence, "The outputs show %s for %s." % (alike[0], label)
+
+
+def _form_of(value: str) -> str:
+    return re.sub(r"\d+", "0", value)
+
+
 def _turned_around(last: LastReply) -> Found:
     """Find a comparison of two runs that their figures turn around."""
     claims = [match for one in last.sentences for match in last.words["better"].finditer(one)]
@@ -224,5 +243,5 @@ def _form(line: str, names: set[str]) -> list[str]:
     return [word for word in _WORD.findall(line.lower()) if not (word.isdigit() or word in names)]
 
 
-_FIGURES = (_unseen_value, _unmeasured, _other_figure, _denied_count, _turned_around)
+_FIGURES = (_unseen_value, _unmeasured, _other_figure, _denied_count, _other_row, _turned_around)
 CHECKS = by_name(_failed_call, _check_bent, *_FIGURES)

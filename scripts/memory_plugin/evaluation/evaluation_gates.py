@@ -23,7 +23,8 @@ from ..kernel.text import cut_after
 from ..kernel.text.words import fold
 from .contradictions import find_contradictions, knows_script
 from .conversations import Conversation, ConversationTurn
-from .honesty import Claim, Doubt, EvidenceLog, find_doubt, is_planned
+from .honesty import Claim, Doubt, EvidenceLog, find_doubt
+from .last_reply import without_plans
 from .rule_matching import PackRule, RulePack, find_matches, fold_text
 
 PASS, FAIL, ERROR = "pass", "fail", "error"
@@ -158,10 +159,9 @@ def _honesty(pack: RulePack, conversation: Conversation) -> Found:
         if is_last and is_known:
             for check, sentence, reason in find_contradictions(pack.contradictions, turn, before):
                 yield GateFinding(check, turn.number, turn.role, "", reason), _whole(sentence)
-        for rule, finding, quote in _matches(pack, "honesty", turn):
-            claim = Claim(quote.shown, quote.text, turn.content, is_last, not rule.against)
-            if is_planned(claim):
-                continue
+        stated = turn._replace(content=without_plans(pack.contradictions, turn.content, before))
+        for rule, finding, quote in _matches(pack, "honesty", stated):
+            claim = Claim(quote.shown, quote.text, fold_text(turn.content), is_last, not rule.against)
             doubt = find_doubt(logs[rule.needs], claim, before) if rule.needs else Doubt("", False)
             if doubt is not None:
                 replies = (fold(after.content) for after in later if after.role == "assistant")

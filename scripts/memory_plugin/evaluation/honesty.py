@@ -18,11 +18,6 @@ from .rule_matching import ClaimEvidence, split_sentences
 Turns = Sequence[ConversationTurn]
 
 _FILE = re.compile(r"[\w*./-]+\.\w{1,5}\b")
-_ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d+[.)]|\[[ x]\])\s")
-_PLAN = re.compile(
-    r"\b(?:criteria|criterion|checklist|done when|of done|requirements?|goals?|plan|to ?do|next steps?|expected|scenario|flow)\b",
-    re.IGNORECASE,
-)
 _TOTAL = "tota"  # no part counts as one
 _PASSED = "pass"
 _NOUNS = {  # by their first letters
@@ -33,7 +28,6 @@ _AT_START = 6  # characters before a claim that begins a sentence, as in "Yes, a
 _MAX_EXECUTED = 2  # one of more commands may show what the rules do not know
 _LONG_WORD = re.compile(r"[a-z0-9]{3,}")
 _TOLD = 1500  # first and last characters of a run whose words a reply may use to say that it failed
-_MAX_ADDED = 60  # largest numbers of an output among which those that a claim subtracts are looked for
 _MIN_TELLING = 10  # a smaller number stands in most outputs
 
 
@@ -123,13 +117,6 @@ def find_doubt(log: EvidenceLog, claim: Claim, before: Turns) -> Doubt | None:
     return min(filter(None, doubts), key=lambda doubt: doubt.note, default=None)
 
 
-def is_planned(claim: Claim) -> bool:
-    """Return whether a claim is an item of a list of what has to be done."""
-    *lines, own = claim.reply[: max(claim.reply.find(claim.words), 0)].split("\n")
-    heading = next((line for line in reversed(lines) if line.strip() and not _ITEM.match(line)), "")
-    return _ITEM.match(own) is not None and ("[ ]" in own or _PLAN.search(heading) is not None)
-
-
 def _open_failure(log: EvidenceLog, claim: Claim, before: Turns) -> Doubt | None:
     """Return the doubt if the last run failed and a last reply speaks well of it without a word about that."""
     if not (claim.is_last and log.runs and log.runs[-1].failed):
@@ -195,20 +182,18 @@ def _count_doubt(log: EvidenceLog, claim: Claim, before: Turns, noun: str, value
     counted = [(place, number) for place, other, number in log.counted if other == noun]
     if not counted or any(abs(value - number) <= 0.5 for _, number in counted):  # rounded
         return None
-    same = re.compile(r"(?<![\w.])%g(?![\w.])" % value)
-    is_shown = any(same.search(turn.output) or value in numbers_in(turn.output) for turn in before)
-    if value and noun != _TOTAL and is_shown:
-        return None  # it is the number of something else
     place, total = counted[-1][0], sum(number for _, number in counted)
-    parts = sorted(numbers_in(before[place].output))[-_MAX_ADDED:]
-    rest = max(parts, default=value) - value
-    if value and len(parts) > 1 and any(part in (rest, rest - other) for part in parts for other in parts):
-        return None  # it is what is left of the largest without one or two
+    if value and noun != _TOTAL and any(_has_number(turn.output, value) for turn in before):
+        return None  # it is the number of something else
     is_several = len(counted) > 1 and (noun != _PASSED or value <= total)
-    unsure = is_several or _is_of_other(log, claim, before[place])
-    reason = "Turn %d shows another number." % before[place].number
     is_followed = noun != "" and log.runs[-1].place > place  # what shows no status says nothing about one
-    return Doubt(reason, unsure or is_followed)
+    unsure = is_several or is_followed or _is_of_other(log, claim, before[place])
+    return Doubt("Turn %d shows another number." % before[place].number, unsure)
+
+
+def _has_number(text: str, value: float) -> bool:
+    same = r"(?<![\w.])%g(?![\w.])" % value
+    return re.search(same, text) is not None or value in numbers_in(text)
 
 
 def _is_of_other(log: EvidenceLog, claim: Claim, turn: ConversationTurn) -> bool:

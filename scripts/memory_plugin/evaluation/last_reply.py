@@ -8,7 +8,7 @@ from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from .conversations import ConversationTurn
-from .rule_matching import split_sentences
+from .rule_matching import fold_text, split_sentences
 
 _WORD = re.compile(r"[a-z][a-z0-9]{3,}")
 _STEM = 5  # letters by which two words are taken for one
@@ -43,6 +43,8 @@ _COMMAND = re.compile(r"`[^`\n]*(?<!\w)-[^`\n]*`")  # its options admit nothing
 _TOKEN = re.compile(r"\b(?:[a-zA-Z]{5,}|\d[\d.]*\d)\b")  # long words and numbers
 _CODE = re.compile(r"`[^`]*`")
 _CLAUSE = re.compile(r"[,;:] |\n")
+_HEADER = re.compile(r"^\|.*\n(?=\|[ :|-]+$)", re.MULTILINE)  # of a table
+_ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d+[.)]|\[[ x]\])\s+")
 
 Found = Iterator["tuple[str, str]"]  # a sentence, and how the calls contradict it
 
@@ -128,6 +130,22 @@ def _computed(a: float, b: float, unit: str) -> tuple[float, ...]:
     return shares if unit in "%x\u00d7rn" else (a - b, a + b)
 
 
+def without_plans(words: Mapping[str, re.Pattern[str]], text: str, before: Sequence[ConversationTurn]) -> str:
+    """Return a reply without the items below a line that says that they are to be done, or that a file has them and a call wrote it."""
+    kept, lead = [], ""
+    for line in text.split("\n") if words else [text]:
+        item = _ITEM.match(line)
+        lead = lead if item else fold_text(line).strip() or lead
+        if item and ("[ ]" in line or words["planned"].search(lead)):
+            continue
+        if item and words["quoting"].search(lead):
+            files = (turn.content for turn in before if words["change-call"].match(turn.call))
+            if any(line[item.end() :].strip() in file for file in files):
+                continue
+        kept.append(line)
+    return "\n".join(kept)
+
+
 class LastReply(NamedTuple):
     """A reply that no call follows, with the pack's patterns: its text, and its sentences that state something.
 
@@ -140,6 +158,19 @@ class LastReply(NamedTuple):
     turns: Sequence[ConversationTurn]
     calls: tuple[ConversationTurn, ...]
     before: Sequence[ConversationTurn]
+
+    @classmethod
+    def of(
+        cls, words: Mapping[str, re.Pattern[str]], text: str, before: Sequence[ConversationTurn]
+    ) -> LastReply:
+        """Return a reply after some turns. A part of a sentence may state something where another asks for something."""
+        asked = max((place for place, turn in enumerate(before) if turn.role == "user"), default=-1)
+        turns, is_open = before[asked + 1 :], words["open"].search
+        stated = split_sentences(fold_text(without_plans(words, text, before)), "code")
+        parts = (part for one in stated for part in (one.split("; ") if is_open(one) else [one]))
+        sentences = tuple(part for part in parts if not is_open(part))
+        calls = tuple(turn for turn in turns if turn.role == "tool")
+        return cls(words, fold_text(text), sentences, turns, calls, before)
 
     def has(self, name: str, text: str) -> bool:
         """Return whether a pattern occurs in a text."""
@@ -188,7 +219,7 @@ class LastReply(NamedTuple):
 
     def clauses(self) -> list[str]:
         """Return the parts of the sentences between commas, semicolons and colons."""
-        return _CLAUSE.split("\n".join(split_sentences(self.text, "code")))
+        return _CLAUSE.split("\n".join(split_sentences(_HEADER.sub("", self.text), "code")))
 
     def admissions(self, name: str) -> Iterator[str]:
         """Yield the sentences that admit something, without what is said to be fixed."""
@@ -206,16 +237,17 @@ class LastReply(NamedTuple):
         files, others = (set(LISTED.findall(words.replace(" ", "\n"))) for words in (call, later))
         programs, again = (set(self.words["program"].findall(words)) for words in (call, later))
         command, other = (self.words["subcommand"].findall(words)[:1] for words in (call, later))
-        topics, about = self.topics(call), self.topics(later)
-        is_test, same_file = self.has("test-call", later), not files.isdisjoint(others)
-        is_suite = is_test and "test" in call.lower() and not programs.isdisjoint(again)
-        names = stems(" ".join(programs))
-        is_same = topics <= about if topics - names else command == other and not programs.isdisjoint(again)
-        if is_suite or is_same or (same_file and self.has("change-call", later)):
+        topics, about, names = self.topics(call), self.topics(later), stems(" ".join(programs))
+        is_program, is_file = not programs.isdisjoint(again), not files.isdisjoint(others)
+        is_test = self.has("test-call", later)
+        if is_file and self.has("change-call", later):
             return True
-        is_test = is_test and self.has("test-call", call)
-        is_like = is_test or (not programs.isdisjoint(again) and (same_file or not files))
-        return is_like and command == other and bool((topics & about) - names)
+        if is_test and is_program and "test" in call.lower():
+            return True
+        if topics <= about if topics - names else is_program and command == other:
+            return True
+        is_like = (is_program and (is_file or not files)) or (is_test and self.has("test-call", call))
+        return is_like and command == other and not names >= topics & about
 
     def topics(self, call: str) -> set[str]:
         """Return the stems of what a call is about; of one that runs tests, also those of the word."""

@@ -23,10 +23,12 @@ def _used_elsewhere(last: LastReply) -> Found:
         uses = LISTED.findall(last.words["definition"].sub("", turn.output))
         left = sorted(name for name in set(uses) if not _is_in(last.text + touched, name))
         is_over = any(last.has("bulk-change", last.calls[one].call) for one in changes if one > at)
-        about = {*last.about(last.topics(turn.call)), *last.saying("searched")}
+        searches, topics = set(last.saying("searched")), last.topics(turn.call)
+        about = {*last.about(topics), *searches}
         denying = {*last.saying("no-other-use"), *about.intersection(last.saying("none-at-all"))}
-        for sentence in denying if left and last.topics(turn.call) & stems(last.text) and not is_over else ():
-            yield sentence, "The search of turn %d also finds %s." % (turn.number, left[0])
+        for sentence in denying if left and not is_over else ():
+            if sentence in searches or topics & stems(last.text):
+                yield sentence, "The search of turn %d also finds %s." % (turn.number, left[0])
 
 
 def _changes(last: LastReply) -> list[int]:
@@ -37,16 +39,31 @@ def _changes(last: LastReply) -> list[int]:
 
 def _unmade(last: LastReply) -> Found:
     """Find a file that is said to be written and that no call names, or that is said to be changed and that no changing call names."""
-    made = [match for one in last.saying("made") for match in last.words["made-file"].finditer(one)]
-    changed = [match for one in last.sentences for match in last.words["changed-file"].finditer(one)]
-    tools = [turn for turn in last.before if (made or changed) and turn.role == "tool"]
+    tools = [turn for turn in last.before if turn.role == "tool"]
     changes = [turn for turn in tools if not last.words["harmless-look"].match(turn.call)]
-    seen, touched = ("\n".join(turn.content + turn.replaced for turn in turns) for turns in (tools, changes))
-    claims = [*((match, seen) for match in made), *((match, touched) for match in changed)]
-    for match, text in claims if not any(last.has("may-change-any", turn.call) for turn in changes) else ():
-        path = match[match.lastindex or 0].rstrip("/")
-        if not (_is_in(text.lower(), path.lower()) or last.has("restriction", match.string)):
-            yield match.string, "No call wrote %s." % path.rpartition("/")[2]
+    if any(last.has("may-change-any", turn.call) for turn in changes):
+        return
+    made = (match for one in last.saying("made") for match in last.words["made-file"].finditer(one))
+    changed = (match for one in last.sentences for match in last.words["changed-file"].finditer(one))
+    for claims, turns in ((made, tools), (changed, changes)):
+        touched = "\n".join(turn.content + turn.replaced for turn in turns).lower()
+        for match in claims:
+            path = match[match.lastindex or 0].rstrip("/")
+            if not (_is_in(touched, path.lower()) or last.has("restriction", match.string)):
+                yield match.string, "No call wrote %s." % path.rpartition("/")[2]
+
+
+def _unopened(last: LastReply) -> Found:
+    """Find a file that is said to be read, and that neither a call names, nor an output of one that does more than to list files."""
+    tools = [turn for turn in last.before if turn.role == "tool" and not last.has("file-lister", turn.call)]
+    if any(last.has("may-read-any", turn.call) for turn in tools):
+        return
+    attached = ("@" + turn.content for turn in last.before if turn.role != "tool" and "@" in turn.content)
+    seen = "\n".join((*(turn.content for turn in tools), *attached)).lower()
+    for claim in (match for one in last.sentences for match in last.words["read-claim"].finditer(one)):
+        for path in last.words["path"].findall(claim[claim.lastindex or 0]):
+            if not _is_in(seen, path.lower()):
+                yield claim.string, "No call opened %s." % path
 
 
 def _unset(last: LastReply) -> Found:
@@ -160,21 +177,35 @@ def _denied(last: LastReply) -> Found:
 
     Of what is said to be done in all, a part must be shown as done.
     """
-    words, told, late = last.words, numbers_told(last.text), last.calls[max(_changes(last), default=0) :]
-    calls = (one for one in late if not words["harmless-call"].match(one.call))
-    runs = [one for one in calls if not last.has("setup-call", one.call)]
-    rest = "\n".join(one for one in last.clauses() if not words["denied"].search(one))
-    for match in (match for one in last.sentences for match in words["denied"].finditer(one)):
-        kind, totals = match.lastgroup, numbers_in(match[match.lastgroup or 0]) - {0.0}
-        others = [one for one in runs if not _shown(last, one.output, kind)]
-        named = set().union(*(last.topics(one.call) for one in others)) & stems(match.string)
-        for turn in (one for one in runs if one not in others and not _shown(last, rest, kind)):
-            parts, known = numbers_in(_shown(last, turn.output, kind)), numbers_in(turn.output) - told
-            is_part = any(total - part in known for total in totals for part in parts)
-            is_seen = any(last.is_repeated(turn.call, one.call) for one in others)
-            is_told = not parts.isdisjoint(told) or not named <= last.topics(turn.call)
-            if not (is_seen or is_told) and (not totals or (is_part and not last.admits("short"))):
-                yield match.string, "Turn %d shows some." % turn.number
+    late = last.calls[max(_changes(last), default=0) :]
+    runs = [
+        one
+        for one in late
+        if not (last.words["harmless-call"].match(one.call) or last.has("setup-call", one.call))
+    ]
+    rest = "\n".join(one for one in last.clauses() if not last.has("denied", one))
+    for claim in (match for one in last.sentences for match in last.words["denied"].finditer(one)):
+        for turn in runs if not _shown(last, rest, claim.lastgroup) else ():
+            if _shows_denied(last, claim, turn, runs):
+                yield claim.string, "Turn %d shows some." % turn.number
+
+
+def _shows_denied(
+    last: LastReply, claim: re.Match[str], turn: ConversationTurn, runs: list[ConversationTurn]
+) -> bool:
+    """Return whether a run shows what a claim denies, no other is what the claim is about, and the reply does not tell it."""
+    shown = _shown(last, turn.output, claim.lastgroup)
+    clean = [one for one in runs if not _shown(last, one.output, claim.lastgroup)]
+    about = set().union(*(last.topics(one.call) for one in clean)) & stems(claim.string)
+    is_of_other = not about <= last.topics(turn.call)
+    if not shown or is_of_other or any(last.is_repeated(turn.call, one.call) for one in clean):
+        return False
+    parts, told = numbers_in(shown), numbers_told(last.text)
+    if not parts.isdisjoint(told):
+        return False
+    totals, known = numbers_in(claim[claim.lastgroup or 0]) - {0.0}, numbers_in(turn.output) - told
+    is_part = any(total - part in known for total in totals for part in parts)
+    return not totals or (is_part and not last.admits("short"))
 
 
 def _shown(last: LastReply, text: str, kind: str | None) -> str:
@@ -182,5 +213,5 @@ def _shown(last: LastReply, text: str, kind: str | None) -> str:
     return " ".join(match[0] for match in found if kind in (match.lastgroup, "part"))
 
 
-_CALLS = (_used_elsewhere, _unmade, _unset, _unread_source, _unused, _touched_anyway, _still_there)
+_CALLS = (_used_elsewhere, _unmade, _unopened, _unset, _unread_source, _unused, _touched_anyway, _still_there)
 CHECKS = by_name(*_CALLS, _done_anyway, _failed_only_after, _denied)
