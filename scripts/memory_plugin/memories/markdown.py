@@ -63,8 +63,8 @@ def table() -> dict[str, Any]:
 def form(name: str) -> re.Pattern[str]:
     """Return a pattern in `config/memories/importing.json` with its shared words."""
     pattern = table()["patterns"][name][1]
-    for kind, (_, words) in reversed(table()["words"].items()):
-        pattern = pattern.replace("{%s}" % kind, words)
+    for kind, (_, *words) in reversed(table()["words"].items()):
+        pattern = pattern.replace("{%s}" % kind, "|".join(words))
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
