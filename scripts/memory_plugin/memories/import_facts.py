@@ -169,7 +169,11 @@ def visible_text(text: str) -> str:
         names, values = (cells.strip(" |").split("|") for cells in head.groups())
         return "\n".join("| %s | %s |" % pair for pair in zip(names, values))
 
-    return form("one_row").sub(as_lines, form("hidden").sub(shown, text))
+    def as_items(rows: re.Match[str]) -> str:
+        cells = (row.strip(" |").split("|") for row in form("row_start").sub("", rows[1]).splitlines())
+        return "\n\n%s\n" % "\n".join("- " + " — ".join(filter(None, map(str.strip, row))) for row in cells)
+
+    return form("one_row").sub(as_lines, form("rule_table").sub(as_items, form("hidden").sub(shown, text)))
 
 
 def is_record(title: str, parts: list[Section], is_runbook: bool) -> bool:

@@ -163,12 +163,13 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     item = _parsed(item) if isinstance(item, str) else item
     if not isinstance(item, dict):
         raise InvalidMemory("expected an object, got %s" % type(item).__name__)
-    kind = _first(item, ["entityType", "category"]) or "role %s" % item.get("role")
+    source = {**as_object(item.get("metadata")), **item}
+    source = {**{table()["fields"].get(name.lower(), name): value for name, value in source.items()}, **source}
+    kind = _first(source, ["entityType", "category"]) or "role %s" % item.get("role")
     if form("talk").fullmatch("%s/%s" % (as_text(kind), as_text(item.get("name")))):
         raise InvalidMemory(_TALK)
     if isinstance(item.get("content"), dict):
         return _whole_memory(item, category)
-    source = {**as_object(item.get("metadata")), **item}
     found = {name: _first(source, others) for name, others in table()["aliases"].items()}
     body, title = found.pop("body"), as_text(found.pop("title"))
     observed = list(dict.fromkeys(texts_in(body))) if isinstance(body, list) else []
