@@ -99,7 +99,7 @@ def read_document(path: str, text: str, root: str, is_named: bool) -> Document:
     is_runbook = bool(form("runbook").search(names))
     is_called = any(map(form("called_record").match, (stem, "/".join([*folders[-1:], stem]))))
     is_one = is_called or (not is_rules and is_record(heading, parts, is_runbook))
-    is_free = not (is_named or is_one or is_rules or is_runbook)
+    is_free = not (is_named or is_one or is_rules or is_runbook or form("rules").search(folders[-1]))
     is_paper = is_free and any(map(form("paper").fullmatch, (*folders[2:][-_NEAR:], stem, heading)))
     labels = [*folders[-1:], stem, str(fields.get("type")), *texts_in(fields.get("tags"))]
     days = [part for part in parts if form("diary").fullmatch(part.heading)] + form("chat_line").findall(text)

@@ -164,7 +164,8 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     if not isinstance(item, dict):
         raise InvalidMemory("expected an object, got %s" % type(item).__name__)
     source = {**as_object(item.get("metadata")), **item}
-    source = {**{table()["fields"].get(name.lower(), name): value for name, value in source.items()}, **source}
+    known = table()["fields"]
+    source = {**{known.get(name.lower(), name): value for name, value in source.items()}, **source}
     kind = _first(source, ["entityType", "category"]) or "role %s" % item.get("role")
     if form("talk").fullmatch("%s/%s" % (as_text(kind), as_text(item.get("name")))):
         raise InvalidMemory(_TALK)
