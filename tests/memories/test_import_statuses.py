@@ -86,6 +86,38 @@ def test_a_record_is_in_force_only_if_its_status_allows(
 
 
 @pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Status: zur Diskussion", "archived"),
+        ("Status: ☐ Entwurf ☒ beantragt ☐ genehmigt", "archived"),
+        ("Statut : en cours d'examen", "archived"),
+        ("Statut : validée", "active"),
+        ("Estado: en revisión", "archived"),
+        ("Estado: sustituida por ADR-9", "archived"),
+        ("Situação: 🟡 Em discussão", "archived"),
+        ("Situação: ✅ Aprovada", "active"),
+        ("Stato: respinta", "archived"),
+        ("Status: vervangen door ADR-9", "archived"),
+        ("Status: w trakcie dyskusji", "archived"),
+        ("Status: przyjęta", "active"),
+        ("Stav: zamítnuto", "archived"),
+        ("Status: förkastat", "archived"),
+        ("Status: avvist", "archived"),
+        ("Durum: reddedildi", "archived"),
+        ("Durum: kabul edildi", "active"),
+        ("Статус: відхилено", "archived"),
+        ("Статус: на обсуждении", "archived"),
+        ("状态: 已否决", "archived"),
+        ("ステータス: 却下", "archived"),
+        ("상태: 검토 중", "archived"),
+    ],
+)
+def test_a_status_counts_in_the_language_of_its_record(project: Project, line: str, expected: str) -> None:
+    found, _ = imported(project, {"adr/0004-heating.md": RECORD % line})
+    assert list(found.values()) == [expected]
+
+
+@pytest.mark.parametrize(
     ("title", "status", "expected"),
     [
         ("[SUPERSEDED] Heat with wood", "Accepted", "archived"),
