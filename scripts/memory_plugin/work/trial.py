@@ -1,11 +1,11 @@
-"""What recall would decide on a prompt that is tried, and on past prompts."""
+"""What recall would decide on a prompt that is tried, and on past prompts under the current or other settings."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..host import MAX_CHARACTERS
 from ..host.environment import switched_off
@@ -32,26 +32,43 @@ _SWITCHED_OFF = "switched_off"  # a reason
 _POOL = 5  # matches of a prompt among which those that are held back are looked for
 
 
+class Replayed(NamedTuple):
+    """A prompt, its time, and the decisions about it by the name of the settings: `now`, and `trial` if there are some to try.
+
+    A decision has the outcome (one of NAMES), the keys of the memories, the reason and the tokens.
+    """
+
+    prompt: Prompt
+    time: str
+    decisions: dict[str, dict[str, Any]]
+
+    @property
+    def differs(self) -> bool:
+        """Return whether trial settings show other memories."""
+        shown = [(decision["injected"], decision["pointed"]) for decision in self.decisions.values()]
+        return any(trial != shown[0] for trial in shown)
+
+
 def replay(
-    paths: list[str], oldest: float, context: Context, report: Callable[[str, str], None]
-) -> Iterator[dict[str, Any]]:
-    """Yield the decisions of recall on the prompts of transcripts; `report` gets the progress or why one is skipped."""
+    paths: list[str], oldest: float, contexts: dict[str, Context], report: Callable[[str, str], None]
+) -> Iterator[Replayed]:
+    """Yield what recall decides in each context on the prompts of transcripts; `report` gets the progress or why one is skipped."""
     for number, path in enumerate(paths, 1):
         if os.path.getmtime(path) < oldest:
             continue
-        history = RecallHistory(
-            context.paths, ""
-        )  # what Claude was shown earlier in a session is not shown again
+        # Each setting has its own history: what Claude was shown earlier in a session is not shown again.
+        histories = {name: RecallHistory(context.paths, "") for name, context in contexts.items()}
         try:
-            for prompt in past_prompts(path, oldest):
+            for prompt, time in past_prompts(path, oldest):
                 report("session %d of %d" % (number, len(paths)), "")
-                yield tried(prompt, history, context).record
+                decisions = {name: _decide(prompt, histories[name], contexts[name]) for name in contexts}
+                yield Replayed(prompt, time, decisions)
         except (FileNotFoundError, Unreadable) as error:
             report("", "skipped: %s" % error)
 
 
-def past_prompts(path: str, oldest: float) -> Iterator[Prompt]:
-    """Yield the prompts that a person typed in a transcript, from `oldest` (seconds since 1970) on.
+def past_prompts(path: str, oldest: float) -> Iterator[tuple[Prompt, str]]:
+    """Yield the prompts that a person typed in a transcript, from `oldest` (seconds since 1970) on, with their times in UTC.
 
     Those without a time are included. Repeated rows, such as those of a resumed session, are yielded once. Raises OSError.
     """
@@ -70,7 +87,7 @@ def past_prompts(path: str, oldest: float) -> Iterator[Prompt]:
             seen.add(identity)
             time = str(record.get("timestamp") or "")
             if not time or time >= first:
-                yield Prompt(prompt, identity, "", previous_turn=turn_text(question, reply))
+                yield Prompt(prompt, identity, "", previous_turn=turn_text(question, reply)), time
             question, reply = without_private(prompt).strip(), ""
 
 
@@ -82,12 +99,17 @@ def tried(prompt: Prompt, history: RecallHistory, context: Context) -> Answer:
     return answer
 
 
+def _decide(prompt: Prompt, history: RecallHistory, context: Context) -> dict[str, Any]:
+    record = tried(prompt, history, context).record
+    told = {name: record[name] for name in ("injected", "pointed", "reason")}
+    outcome = record["outcome"] if record["outcome"] in NAMES else "silent"
+    return {"outcome": outcome, **told, "tokens": record.get("tokens", 0)}
+
+
 def totals_of(decisions: list[dict[str, Any]]) -> dict[str, int]:
-    """Return how many decisions had each outcome, and their tokens; any other outcome than the first two is silent."""
-    found = {name: sum(decision["outcome"] == name for decision in decisions) for name in NAMES[:2]}
-    tokens = sum(decision.get("tokens", 0) for decision in decisions)
-    silent = len(decisions) - sum(found.values())
-    return {**found, "silent": silent, "prompts": len(decisions), "tokens": tokens}
+    """Return how many decisions had each outcome, and their tokens."""
+    totals = {name: sum(decision["outcome"] == name for decision in decisions) for name in NAMES}
+    return {**totals, "prompts": len(decisions), "tokens": sum(decision["tokens"] for decision in decisions)}
 
 
 def try_prompt(text: str, context: Context) -> dict[str, object]:

@@ -1,7 +1,8 @@
-"""`memory report replay`: past prompts under the settings in effect."""
+"""`memory report replay`: past prompts under the settings in effect and under a trial file."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -34,24 +35,60 @@ def project_with_history(project: Project) -> Project:
     return project
 
 
+def write_trial(project: Project, **retrieval: object) -> str:
+    """Write a settings file to try, and return its path."""
+    return project.write("trial.json", {"memory": {"retrieval": retrieval}})
+
+
 def test_the_settings_in_effect_are_counted(project_with_history: Project) -> None:
     found = project_with_history.cli("report", "replay", "--json").json
-    tokens = found.pop("tokens")
-    assert found == {"injected": 1, "pointed": 0, "silent": 2, "prompts": 3}
+    tokens = found["now"].pop("tokens")
+    assert found == {"now": {"injected": 1, "pointed": 0, "silent": 2, "prompts": 3}, "differences": []}
     assert tokens > 20
-    assert "BY TITLE" in project_with_history.cli("report", "replay").stdout
+    assert "SETTINGS" in project_with_history.cli("report", "replay").stdout
     assert project_with_history.ledger("recalls") == []
 
 
-def test_other_settings_show_something_else(project_with_history: Project) -> None:
-    project_with_history.write_settings(retrieval={"inject_threshold": 1.0, "pointer_threshold": 0.3})
-    found = project_with_history.cli("report", "replay", "--json").json
-    assert (found["injected"], found["pointed"]) == (0, 1)
+def test_a_trial_file_shows_the_differences(project_with_history: Project) -> None:
+    path = write_trial(project_with_history, inject_threshold=1.0, pointer_threshold=0.3)
+    found = project_with_history.cli("report", "replay", "--config", path, "--json").json
+    assert (found["now"]["injected"], found["trial"]["injected"], found["trial"]["pointed"]) == (1, 0, 1)
+    (difference,) = found["differences"]
+    assert (difference["prompt"], difference["trial"]["outcome"]) == (ASK, "pointed")
+    shown = project_with_history.cli("report", "replay", "--config", path).stdout
+    assert "1 of 3 prompts differ:" in shown
+    assert "now:   shown %s" % ID in shown
+    assert "trial: title shown %s" % ID in shown
 
 
-def test_a_wrong_number_of_days_is_a_usage_error(project_with_history: Project) -> None:
-    run = project_with_history.cli("report", "replay", "--days", "0")
-    assert (run.returncode, "expected 1 to 3650" in run.stderr) == (2, True)
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "expected JSON"),
+        ({"memory": {"retrieval": {"inject_threshold": 7}}}, "inject_threshold"),
+        ({"memory": {"retrieval": {"inject_treshold": 0.7}}}, "inject_treshold"),
+    ],
+    ids=["no JSON", "out of range", "unknown key"],
+)
+def test_a_trial_file_with_a_problem_is_an_error(
+    project_with_history: Project, content: object, says: str
+) -> None:
+    path = project_with_history.write(
+        "trial.json", content if isinstance(content, str) else json.dumps(content)
+    )
+    run = project_with_history.cli("report", "replay", "--config", path)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert says in run.stderr
+    assert "trial.json" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(["--config", "/no/such/file"], "no such file"), (["--days", "0"], "expected 1 to 3650")],
+)
+def test_usage_errors(project_with_history: Project, arguments: list[str], says: str) -> None:
+    run = project_with_history.cli("report", "replay", *arguments)
+    assert (run.returncode, says in run.stderr) == (2, True)
 
 
 def test_a_project_without_transcripts_is_an_error(project: Project) -> None:
@@ -67,7 +104,7 @@ def prompt(text: str, time: str = MARCH, **fields: object) -> dict[str, Any]:
 def texts(folder: Path, *rows: object, oldest: float = 0.0) -> list[str]:
     """Return the prompts found in a transcript of these rows."""
     path = write_transcript(str(folder / "t.jsonl"), *rows)
-    return [past.text for past in past_prompts(path, oldest)]
+    return [past.text for past, _ in past_prompts(path, oldest)]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +130,7 @@ def test_prompts_of_a_transcript(tmp_path: Path, rows: list[object], found: list
 def test_the_turn_before_goes_with_a_prompt(tmp_path: Path) -> None:
     rows = [prompt("Where are invoices kept?"), assistant_record("In Postgres."), prompt("and the tests?")]
     path = write_transcript(str(tmp_path / "t.jsonl"), *rows)
-    assert [past.previous_turn for past in past_prompts(path, 0.0)] == [
+    assert [past.previous_turn for past, _ in past_prompts(path, 0.0)] == [
         "",
         "Where are invoices kept? \nIn Postgres.",
     ]

@@ -1,4 +1,4 @@
-"""`memory report`: show what the plugin did over weeks, and what recall would do on past prompts."""
+"""`memory report`: show what the plugin did over weeks, and what recall would do on past prompts under other settings."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ import sys
 from argparse import ArgumentParser, Namespace
 from subprocess import DEVNULL, Popen
 
-from ...kernel.context import days_ago, iso, now
+from ...kernel.context import Context, days_ago, iso, now
 from ...kernel.records import ledger_names
+from ...kernel.settings import Settings
+from ...kernel.settings.load import load
+from ...kernel.settings.user_file import problem_sentence
 from ...kernel.text.clean import counted
+from ...memories.survey import shortest_names
+from ...recall.explain import shown_prompt, told
 from ...sessions.session_files import project_transcripts
 from ...work.doctor import examine
 from ...work.report import LedgerFigures, Report, lead, section_figures
-from ...work.trial import NAMES, replay, totals_of
+from ...work.trial import NAMES, Replayed, replay, totals_of
 from ..command_context import CommandContext, CommandError, Handler, UsageError
-from ..options import add_days_option, add_flag, reports_folder, write_output
+from ..options import add_days_option, add_flag, reports_folder, require_existing, write_output
 from ..report_forms import HTML_HEAD, html, print_report
 
 _REPORT_TEXT = """\
@@ -93,18 +98,29 @@ def _write(report: Report, arguments: Namespace, context: CommandContext) -> Non
 
 
 _REPLAY_TEXT = """\
-show what recall would do on your past prompts, under the current settings
-  memory report replay             the last 30 days
-  memory report replay --days 7
+show what recall would do on your past prompts, under current or other settings
+  memory report replay                                   the last 30 days, with the current settings
+  memory report replay --days 7 --config trial.json      also what another settings file would change
+
+  trial.json is a settings file, for example
+  {"memory": {"retrieval": {"pointer_threshold": 0.6}}}
 """
+_SHOWN = 10
+_MAX_PROMPT = 70
 
 
 def _configure_replay(parser: ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--config", metavar="FILE", help="a settings file to try on top of your own")
     add_days_option(parser, _DAYS)
 
 
 def _show_replay(arguments: Namespace, context: CommandContext) -> None:
     """Replay the prompts of this project's transcripts. Nothing is written or sent, and no judge is asked."""
+    contexts: dict[str, Context] = {"now": context}
+    if arguments.config is not None:
+        settings = _trial_settings(arguments.config, context)
+        contexts["trial"] = Context(context.paths, settings, context.deadline, context.session)
     paths = project_transcripts(context.paths)
     if not paths:
         raise CommandError("this project has no transcripts; by default Claude Code keeps them for 30 days")
@@ -115,15 +131,49 @@ def _show_replay(arguments: Namespace, context: CommandContext) -> None:
         else:
             context.console.progress(progress)
 
-    totals = totals_of(list(replay(paths, now() - arguments.days * _DAY, context, report)))
+    replayed = list(replay(paths, now() - arguments.days * _DAY, contexts, report))
     context.console.progress("")
-    context.console.result(totals)
-    number = totals["prompts"]
-    if not number:
+    totals = {name: totals_of([one.decisions[name] for one in replayed]) for name in contexts}
+    context.console.result({**totals, "differences": [_as_json(one) for one in replayed if one.differs]})
+    if not replayed:
         context.console.line("No prompts in the last %s." % counted(arguments.days, "day"))
+    else:
+        _show(replayed, totals, context)
+
+
+def _trial_settings(path: str, context: CommandContext) -> Settings:
+    """Return the settings with a trial file on top. Raises UsageError for a file with problems."""
+    require_existing(path)
+    path = os.path.abspath(path)
+    settings = load(context.paths.config_dir, context.paths.project_root, path)
+    problems = [problem for problem in settings.problems if problem.file == path]
+    if problems:
+        raise UsageError(problem_sentence(problems[0]))
+    return settings
+
+
+def _as_json(one: Replayed) -> dict[str, object]:
+    prompt = shown_prompt(one.prompt.text, _MAX_PROMPT)
+    return {"prompt": prompt, "prompt_id": one.prompt.id, "time": one.time, **one.decisions}
+
+
+def _show(replayed: list[Replayed], totals: dict[str, dict[str, int]], context: CommandContext) -> None:
+    console, rows = context.console, []
+    for name, total in totals.items():
+        counts = [str(total[column]) for column in ("prompts", *NAMES)]
+        rows.append([name, *counts, "%.0f" % (total["tokens"] / len(replayed))])
+    console.table(["SETTINGS", "PROMPTS", "SHOWN", "BY TITLE", "NOTHING", "TOKENS PER PROMPT"], rows)
+    if "trial" not in totals:
         return
-    row = [*(str(totals[column]) for column in ("prompts", *NAMES)), "%.0f" % (totals["tokens"] / number)]
-    context.console.table(["PROMPTS", "SHOWN", "BY TITLE", "NOTHING", "TOKENS PER PROMPT"], [row])
+    differing = [one for one in replayed if one.differs]
+    console.lines("", "%d of %d prompts differ%s" % (len(differing), len(replayed), ":" if differing else ""))
+    names = shortest_names(context.overview().items)
+    for one in differing[:_SHOWN]:
+        console.paragraph('"%s"' % shown_prompt(one.prompt.text, _MAX_PROMPT), "  ", 2)
+        for name, decision in one.decisions.items():
+            shown = ["%s %s" % (word, names.get(key, key)) for word, key in told(decision)]
+            console.paragraph("%-6s %s" % (name + ":", "; ".join(shown) or "nothing shown"), "    ", 11)
+    console.more(len(differing) - _SHOWN, "  ", "; to see all: --json")
 
 
 HANDLERS = {

@@ -13,8 +13,10 @@ from ..paths import config_folder, data_path
 from . import LOCAL, PROJECT, USER, Problem, Settings, SettingsFileError, content, shipped
 
 
-def load(config_dir: str | None, project_root: str | None) -> Settings:
+def load(config_dir: str | None, project_root: str | None, trial: str = "") -> Settings:
     """Return the settings in effect; None for a folder means that its layer is missing.
+
+    `trial` is another settings file of the user's, which takes precedence over the usual one.
 
     Never raises: an unusable file, an invalid key, and a key that a project may not set are recorded as problems.
     """
@@ -22,6 +24,7 @@ def load(config_dir: str | None, project_root: str | None) -> Settings:
     try:
         settings = Settings(shipped("defaults.json"))
         own = [] if config_dir is None else [(USER, os.path.join(config_dir, "settings.json"))]
+        own += [(USER, trial)] if trial else []
         contents = _contents(settings, own + _project_files(config_dir, project_root))
         if contents:
             from .schema import apply  # most users have no key of ours
