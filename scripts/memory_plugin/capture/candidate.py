@@ -128,15 +128,8 @@ def candidate_from_json(value: dict[str, Any]) -> Candidate | None:
         )
     except (KeyError, TypeError):
         return None
-    texts = (
-        *one[:6],
-        one.rule,
-        one.found,
-        one.contradicts,
-        one.origin.session,
-        one.origin.time,
-        *one.sessions,
-    )
+    said = (one.rule, one.found, one.contradicts, one.origin.session, one.origin.time)
+    texts = (*one[:6], *said, *one.sessions)
     is_sound = isinstance(one.strength, (int, float)) and isinstance(one.origin.turn, int)
     return one if is_sound and all(isinstance(text, str) for text in texts) else None
 

@@ -177,12 +177,10 @@ def _denied(last: LastReply) -> Found:
 
     Of what is said to be done in all, a part must be shown as done.
     """
-    late = last.calls[max(_changes(last), default=0) :]
-    runs = [
-        one
-        for one in late
-        if not (last.words["harmless-call"].match(one.call) or last.has("setup-call", one.call))
-    ]
+    late = (
+        one for one in last.calls[max(_changes(last), default=0) :] if not last.has("setup-call", one.call)
+    )
+    runs = [one for one in late if not last.words["harmless-call"].match(one.call)]
     rest = "\n".join(one for one in last.clauses() if not last.has("denied", one))
     for claim in (match for one in last.sentences for match in last.words["denied"].finditer(one)):
         for turn in runs if not _shown(last, rest, claim.lastgroup) else ():
