@@ -160,8 +160,8 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "an optional key": ("chat", {**CHAT, "response_format": json_schema("a", OPEN_SCHEMA)}, "required"),
     "no budget for flash-lite": ("gemini-3.5-flash-lite", level(thinkingBudget=0), "Budget 0"),
     "minimal for 3.8": ("gemini-3.8-flash", level(thinkingLevel="MINIMAL"), "Thinking level"),
-    "a level for 2.5": ("gemini-2.5-flash", level(thinkingLevel="MINIMAL"), "Thinking level"),
-    "both of them": ("gemini-2.5-flash", level(thinkingLevel="LOW", thinkingBudget=0), "only one"),
+    "a level for 2.5": ("gemini-2.5-flash-lite", level(thinkingLevel="MINIMAL"), "Thinking level"),
+    "both of them": ("gemini-2.5-flash-lite", level(thinkingLevel="LOW", thinkingBudget=0), "only one"),
 }  # fmt: skip
 
 

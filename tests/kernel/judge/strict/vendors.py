@@ -79,7 +79,6 @@ GEMINI: dict[str, tuple[str, tuple[Any, ...], str]] = {
     "gemini-3.8-flash": ("level", ("LOW", "MEDIUM", "HIGH"), "MEDIUM"),
     "gemini-3.1-pro-preview": ("level", ("LOW", "MEDIUM", "HIGH"), "HIGH"),
     "gemini-4-argon": ("level", ("LOW", "MEDIUM", "HIGH"), "HIGH"),
-    "gemini-2.5-flash": ("budget", (0, 24576), "HIGH"),
     "gemini-2.5-flash-lite": ("budget", (0, 24576), "LOW"),
 }
 
