@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from time import monotonic
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from memory_plugin.kernel import files as locks
 from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.files import Busy, FileLock
+from memory_plugin.kernel.sqlite import SqliteError, connect
 from tests.project import HAS_PROC, PLUGIN_ROOT, Project, posix
 
 HOLDER = """
@@ -92,6 +94,26 @@ def test_a_file_system_without_locks_is_used_without_them(
     monkeypatch.setattr(locks, "_try_lock", failing(number))
     with FileLock(project.root + "/lock", 0.1), FileLock(project.root + "/lock", 0.1):
         pass
+
+
+@pytest.mark.parametrize("name", ["index", "50 % of #1?"])
+def test_a_database_on_a_file_system_without_locks_is_used_without_them(
+    project: Project, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(locks, "_try_range_lock", failing(errno.ENOLCK))
+    path = os.path.join(project.root, name)
+    with closing(connect(path)) as one, closing(connect(path)) as other:
+        one.execute("BEGIN EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+    assert os.path.exists(path)
+
+
+def test_a_database_is_locked_where_locks_are(project: Project) -> None:
+    path = os.path.join(project.root, "index")
+    with closing(connect(path)) as one, closing(connect(path)) as other:
+        one.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(SqliteError, match="locked"):
+            other.execute("BEGIN EXCLUSIVE")
 
 
 def test_another_error_is_not_a_busy_lock(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

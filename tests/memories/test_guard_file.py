@@ -239,7 +239,9 @@ def test_many_stars_do_not_take_forever() -> None:
      ("*.{js", "close the braces"), ("{a,{b}", "close the braces"), ("x{1..3}", "ranges"), ("\\{a,b", ""), ("a/{id}/b", ""),
      ("{a,..}/b", "leave out"), ("a..b/.c", ""), ("*.(go|rs)", "in braces"), ("app/(auth)/x.tsx", ""), ("a|b", "by itself"),
      ("lib/ src/", "by itself"), ("my lib/", ""), ("^lib/", "no regular"), (".*\\.go$", "no regular"), ("routes/$id.go", ""),
-     ("file:lib/a.go", "colon"), ("lib/a.go:12", "colon"), ("lib/<name>/x", "any name"), ("[a-z", "bracket"), ("[id].go", "")],
+     ("file:lib/a.go", "colon"), ("lib/a.go:12", "colon"), ("lib/<name>/x", "any name"), ("[a-z", "bracket"), ("[id].go", ""),
+     ('"lib/**"', "quotes"), ("lib/...", "any folders"), ("$PWD/lib/**", "variables"), ("%ROOT%/lib", "variables"), ("lib\\**", "write /"),
+     ("A$B.class", ""), ("lib/\\*", "")],
 )  # fmt: skip
 def test_a_pattern_that_could_cover_nothing_is_refused(pattern: str, fix: str) -> None:
     assert fix in pattern_problem(pattern)
@@ -275,6 +277,9 @@ def test_braces_are_written_out_as_in_a_shell() -> None:
         ("gen/**/*.{ts,js}", ["gen/**/*.ts", "gen/**/*.js"]),
         ("{a,b}/{c,{d,e}}", ["a/c", "b/c", "a/d", "a/e", "b/d", "b/e"]),
         ("{{cookiecutter.name}}/x", ["{{cookiecutter.name}}/x"]),
+        ("src/**.{ts,tsx}", ["src/**/*.ts", "src/**/*.tsx"]),
+        ("**.ts", ["**/*.ts"]),
+        ("a**/b**.c/**", ["a**/b**.c/**"]),
         (r"\{a,b\}", [r"\{a,b\}"]),
         ("{a,b}" * 7, []),
     ]

@@ -144,13 +144,17 @@ def test_what_a_store_holds_in_other_places_is_counted(project: Project, path: s
     assert [line[: len(what)] for line in unread(project)] == ([what] if what else [])
 
 
-def test_notes_of_claude_code_that_are_linked_into_a_repository_are_named(project: Project) -> None:
+@pytest.mark.parametrize("linked", ["memory", "memory/deploy.md"])
+def test_notes_of_claude_code_that_are_linked_into_a_repository_are_named(
+    project: Project, linked: str
+) -> None:
     project.git("init", "-q")
     project.write("notes/a.md", "Deploy freely.\n")
     folder = os.path.join(
         project.config, "projects", "".join(c if c.isalnum() else "-" for c in project.root)
     )
-    os.makedirs(folder)
-    os.symlink(os.path.join(project.root, "notes"), os.path.join(folder, "memory"))
+    link = os.path.join(folder, linked)
+    os.makedirs(os.path.dirname(link))
+    os.symlink(os.path.join(project.root, "notes", *["a.md"] * linked.endswith(".md")), link)
     (line,) = unread(project)
     assert "leads into a working tree" in line

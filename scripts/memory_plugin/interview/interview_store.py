@@ -283,7 +283,7 @@ class InterviewStore:
         make_folder(os.path.dirname(self.path))
         # SQLite itself would make it readable by everyone.
         os.close(os.open(self.path, READ_WRITE, 0o600))
-        connection = connect(self.path, timeout=2.0, isolation_level=None)
+        connection = connect(self.path, 2.0)
         for statement in _SETUP:
             connection.execute(statement)
         return connection

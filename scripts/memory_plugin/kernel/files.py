@@ -283,10 +283,13 @@ def _write_all(handle: int, data: bytes) -> None:
 
 
 try:
-    from fcntl import LOCK_EX, LOCK_NB, flock
+    from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock, lockf
 
     def _try_lock(handle: int) -> None:
         flock(handle, LOCK_EX | LOCK_NB)
+
+    def _try_range_lock(handle: int) -> None:
+        lockf(handle, LOCK_SH | LOCK_NB, 1)
 except ImportError:  # Windows
     from msvcrt import LK_NBLCK, locking  # type: ignore[attr-defined,unused-ignore]
 
@@ -296,12 +299,35 @@ except ImportError:  # Windows
         os.lseek(handle, 0x7FFF0000, os.SEEK_SET)
         locking(handle, LK_NBLCK, 1)
 
+    def _try_range_lock(_handle: int) -> None:
+        return
+
 
 _PAUSE = 0.002
 # Errors of `flock` for a lock that another process holds (Wine sets no number), and for a file system without locks; any other error is
 # raised.
 _HELD = (0, errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK, errno.EINTR)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL)
+
+
+_folders_with_locks = {""}  # that of a database in memory
+
+
+def has_locks(path: str) -> bool:
+    """Return whether parts of a file can be locked, as SQLite does, which waits in vain for locks that its file system does not have.
+
+    A folder is tried once, because closing a file unlocks it for the whole process.
+    """
+    folder = os.path.dirname(path)
+    if folder in _folders_with_locks:
+        return True
+    try:
+        with os.fdopen(os.open(path, READ_WRITE, 0o600)) as file:
+            _try_range_lock(file.fileno())
+    except OSError as error:
+        return error.errno not in _NO_LOCKS
+    _folders_with_locks.add(folder)
+    return True
 
 
 class Busy(OSError):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 
+from .files import has_locks
+
 
 class _FunctoolsStandIn:
     """Take the place of `functools` inside a `with` block, unless the real one is loaded already."""
@@ -32,18 +34,29 @@ class _FunctoolsStandIn:
 
 try:
     with _FunctoolsStandIn():
-        from _sqlite3 import Connection, connect
+        from _sqlite3 import Connection
+        from _sqlite3 import connect as _connect
         from _sqlite3 import Error as SqliteError
 except (ImportError, AttributeError):
     try:
-        from sqlite3 import Connection, connect
+        from sqlite3 import Connection
+        from sqlite3 import connect as _connect
         from sqlite3 import Error as SqliteError
     except ImportError:  # an interpreter built without SQLite
         Connection, SqliteError = None, OSError  # type: ignore[assignment,misc]
 
-        def connect(*_: object, **__: object) -> Connection:  # type: ignore[no-redef]
+        def _connect(*_: object, **__: object) -> Connection:  # type: ignore[no-redef]
             """Raise SqliteError."""
             raise SqliteError("this Python has no SQLite")
+
+
+def connect(path: str, timeout: float = 0.0) -> Connection:
+    """Return a connection that commits each statement and waits `timeout` seconds for a lock. Raises SqliteError."""
+    if has_locks(path):
+        return _connect(path, timeout=timeout, isolation_level=None)
+    for sign in "%?#":
+        path = path.replace(sign, "%%%x" % ord(sign))
+    return _connect("file:%s?nolock=1" % path, timeout=timeout, isolation_level=None, uri=True)
 
 
 # What other modules import from here.

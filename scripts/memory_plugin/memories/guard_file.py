@@ -179,7 +179,10 @@ def files_problem(name: str) -> str:
 
 
 def alternatives(pattern: str) -> list[str]:
-    """Return the patterns that one with braces stands for, as a shell writes them out; empty if they are too many."""
+    """Return the patterns that one with braces stands for, as a shell writes them out; empty if they are too many.
+
+    A name that begins with `**`, as in `src/**.ts`, is one in any folder.
+    """
     import re
 
     patterns, found = [pattern], list[str]()
@@ -189,7 +192,7 @@ def alternatives(pattern: str) -> list[str]:
             choices = braces[1].split(",")
             patterns += [one[: braces.start()] + choice + one[braces.end() :] for choice in choices]
         else:
-            found.append(one)
+            found.append(re.sub(r"(?<![^/])\*\*(?=[^/*])", "**/*", one))
     return [] if patterns else found
 
 

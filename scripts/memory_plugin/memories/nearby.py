@@ -33,7 +33,7 @@ _OTHER = "the memories of {0} are not read: the project is {1}; to use them, sta
 _INNER = "the memories in {0} are not read: the project is {1}; to have them here: memory import {2}"
 _SIBLING = "the memories in %s are not read: each worktree of a bare repository has its own; commit them"
 _SPARSE = "the memories in %s are outside the sparse checkout: git sparse-checkout add .claude/memory"
-_LINKED = "%s leads into a working tree, so its notes are shown only as memories that you accepted: memory import %s"
+_LINKED = "%s leads into a working tree; what it holds is shown only as memories that you accepted: memory import %s"
 _MOVED = "Claude Code's notes for %s, which is gone, are not read; if it was moved here: memory import %s"
 _UNCONFIRMED = "Claude Code has notes in %s, but no session in that folder names this project; the next will"
 _NO_LETTER = re.compile(r"[^A-Za-z0-9]")
@@ -75,7 +75,7 @@ def note_folders(paths: Paths, settings: Settings) -> list[str]:
 
 
 def leads_into_project(folder: str) -> bool:
-    """Return whether a folder of notes is a link into a working tree, whose texts may come from others: they need a review."""
+    """Return whether notes are a link into a working tree, whose texts may come from others: they need a review."""
     real = os.path.realpath(folder)
     return os.path.islink(folder) and os.path.lexists(os.path.join(project_root(real), ".git"))
 
@@ -195,8 +195,9 @@ def unread_nearby(paths: Paths) -> list[str]:
     if not has_store(project_store(paths).worktree or root):
         found += [_SIBLING % folder for folder in _worktrees(root) if has_store(folder)]
         found += [_SPARSE % root] * git(root, "ls-files", "-t", "--", ".claude/memory").startswith("S ")
-    links = [folder for folder in native_folders(paths, confirmed=False) if leads_into_project(folder)]
-    found += [_LINKED % (folder, os.path.realpath(folder)) for folder in links]
+    for folder in native_folders(paths, confirmed=False):
+        links = filter(leads_into_project, [folder, *sorted(glob(os.path.join(escape(folder), "*.md")))])
+        found += [_LINKED % (link, os.path.realpath(link)) for link in links]
     return found + list(_unread_files(project_store(paths).root))
 
 

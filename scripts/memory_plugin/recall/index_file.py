@@ -257,6 +257,6 @@ def failure_reason(error: Exception) -> str:
 def connect_index(path: str, timeout: float) -> Connection:
     """Return a connection that waits `timeout` seconds for a lock. Raises IndexUnavailable."""
     try:
-        return connect(path, timeout=timeout, isolation_level=None)
+        return connect(path, timeout)
     except SqliteError as error:
         raise IndexUnavailable("%s: %s" % (path, error)) from None

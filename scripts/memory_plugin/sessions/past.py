@@ -101,7 +101,7 @@ def read_index(path: str, rules: int, read: Callable[[Connection], Read]) -> Rea
     """Return what a function reads from an index; None if there is none whose texts these rules redacted. Raises SqliteError."""
     if not os.path.isfile(path):
         return None
-    connection = connect(path, timeout=_SECONDS, isolation_level=None)
+    connection = connect(path, _SECONDS)
     try:
         if connection.execute("PRAGMA user_version").fetchone()[0] != rules:
             return None

@@ -167,7 +167,7 @@ def _index(paths: Paths, rules: int, wait: float) -> Iterator[Connection]:
             with suppress(FileNotFoundError):
                 os.unlink(index_path(paths, schema))
         os.close(os.open(path, READ_WRITE, 0o600))
-        with closing(connect(path, timeout=_WAIT, isolation_level=None)) as connection:
+        with closing(connect(path, _WAIT)) as connection:
             connection.execute("PRAGMA cache_spill = OFF")  # prompts can read until the commit
             connection.executescript(_BEGIN)
             if connection.execute("PRAGMA user_version").fetchone()[0] != rules:
