@@ -29,7 +29,7 @@ _SECRETS_NAME = (
 )
 _REACH_OF_SEAL = 4000  # characters
 _FRAGMENT = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
-_DATE = r"(?:19|20)\d\d[-/. ](?:19|20)?\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d"
+_DATE = r"(?<!\d)(?:19|20)\d\d[-/. ](?:19|20)?\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d"
 _VERSION = (
     r"(?i)(?:(?:version|release|build|firmware|section|chapter|\u00a7|(?:up|down)grad(?:ed?|ing))(?: (?:number|no\.?|is|was|from|to)){0,2}"
     r"|grad(?:ed?|ing) from \d[\d.]{2,8} to|ver\.?|[a-z]/|\bv|[=<>~^]=?|@)[\"': ]{0,3}$"
