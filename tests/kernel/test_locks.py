@@ -15,7 +15,7 @@ import pytest
 from memory_plugin.kernel import files as locks
 from memory_plugin.kernel.context import Ledger
 from memory_plugin.kernel.files import Busy, FileLock
-from memory_plugin.kernel.sqlite import SqliteError, connect
+from memory_plugin.kernel.sqlite import SqliteError, open_database
 from tests.project import HAS_PROC, PLUGIN_ROOT, Project, posix
 
 HOLDER = """
@@ -102,7 +102,7 @@ def test_a_database_on_a_file_system_without_locks_is_used_without_them(
 ) -> None:
     monkeypatch.setattr(locks, "_try_range_lock", failing(errno.ENOLCK))
     path = os.path.join(project.root, name)
-    with closing(connect(path)) as one, closing(connect(path)) as other:
+    with closing(open_database(path)) as one, closing(open_database(path)) as other:
         one.execute("BEGIN EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
     assert os.path.exists(path)
@@ -110,7 +110,7 @@ def test_a_database_on_a_file_system_without_locks_is_used_without_them(
 
 def test_a_database_is_locked_where_locks_are(project: Project) -> None:
     path = os.path.join(project.root, "index")
-    with closing(connect(path)) as one, closing(connect(path)) as other:
+    with closing(open_database(path)) as one, closing(open_database(path)) as other:
         one.execute("BEGIN EXCLUSIVE")
         with pytest.raises(SqliteError, match="locked"):
             other.execute("BEGIN EXCLUSIVE")

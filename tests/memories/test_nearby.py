@@ -144,6 +144,15 @@ def test_what_a_store_holds_in_other_places_is_counted(project: Project, path: s
     assert [line[: len(what)] for line in unread(project)] == ([what] if what else [])
 
 
+def test_a_category_that_is_a_link_is_named(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    folder = os.path.join(project.root, ".claude", "memory", "decisions")
+    os.rename(folder, project.root + "-decisions")
+    os.symlink(project.root + "-decisions", folder)
+    (line,) = unread(project)
+    assert "because it is a link" in line
+
+
 @pytest.mark.parametrize("linked", ["memory", "memory/deploy.md"])
 def test_notes_of_claude_code_that_are_linked_into_a_repository_are_named(
     project: Project, linked: str

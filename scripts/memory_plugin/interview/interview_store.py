@@ -15,7 +15,7 @@ from ..kernel.context import Ledger, now_iso
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import READ_WRITE, make_folder, os_error_text
 from ..kernel.paths import Paths
-from ..kernel.sqlite import Connection, SqliteError, connect
+from ..kernel.sqlite import Connection, SqliteError, open_database
 from . import Reminder
 
 Statement = tuple[str, tuple[Any, ...]]
@@ -283,7 +283,7 @@ class InterviewStore:
         make_folder(os.path.dirname(self.path))
         # SQLite itself would make it readable by everyone.
         os.close(os.open(self.path, READ_WRITE, 0o600))
-        connection = connect(self.path, 2.0)
+        connection = open_database(self.path, 2.0)
         for statement in _SETUP:
             connection.execute(statement)
         return connection

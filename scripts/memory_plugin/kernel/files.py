@@ -299,8 +299,7 @@ except ImportError:  # Windows
         os.lseek(handle, 0x7FFF0000, os.SEEK_SET)
         locking(handle, LK_NBLCK, 1)
 
-    def _try_range_lock(_handle: int) -> None:
-        return
+    _try_range_lock = _try_lock
 
 
 _PAUSE = 0.002
@@ -318,15 +317,13 @@ def has_locks(path: str) -> bool:
 
     A folder is tried once, because closing a file unlocks it for the whole process.
     """
-    folder = os.path.dirname(path)
-    if folder in _folders_with_locks:
-        return True
-    try:
-        with os.fdopen(os.open(path, READ_WRITE, 0o600)) as file:
-            _try_range_lock(file.fileno())
-    except OSError as error:
-        return error.errno not in _NO_LOCKS
-    _folders_with_locks.add(folder)
+    if (folder := os.path.dirname(path)) not in _folders_with_locks:
+        try:
+            with os.fdopen(os.open(path, READ_WRITE, 0o600)) as file:
+                _try_range_lock(file.fileno())
+        except OSError as error:
+            return error.errno not in _NO_LOCKS
+        _folders_with_locks.add(folder)
     return True
 
 

@@ -7,6 +7,7 @@ from the C half of `functools`.
 
 from __future__ import annotations
 
+import os
 import sys
 
 from .files import has_locks
@@ -34,30 +35,29 @@ class _FunctoolsStandIn:
 
 try:
     with _FunctoolsStandIn():
-        from _sqlite3 import Connection
-        from _sqlite3 import connect as _connect
+        from _sqlite3 import Connection, connect
         from _sqlite3 import Error as SqliteError
 except (ImportError, AttributeError):
     try:
-        from sqlite3 import Connection
-        from sqlite3 import connect as _connect
+        from sqlite3 import Connection, connect
         from sqlite3 import Error as SqliteError
     except ImportError:  # an interpreter built without SQLite
         Connection, SqliteError = None, OSError  # type: ignore[assignment,misc]
 
-        def _connect(*_: object, **__: object) -> Connection:  # type: ignore[no-redef]
+        def connect(*_: object, **__: object) -> Connection:  # type: ignore[no-redef]
             """Raise SqliteError."""
             raise SqliteError("this Python has no SQLite")
 
 
-def connect(path: str, timeout: float = 0.0) -> Connection:
+def open_database(path: str, timeout: float = 0.0) -> Connection:
     """Return a connection that commits each statement and waits `timeout` seconds for a lock. Raises SqliteError."""
     if has_locks(path):
-        return _connect(path, timeout=timeout, isolation_level=None)
-    for sign in "%?#":
-        path = path.replace(sign, "%%%x" % ord(sign))
-    return _connect("file:%s?nolock=1" % path, timeout=timeout, isolation_level=None, uri=True)
+        return connect(path, timeout=timeout, isolation_level=None)
+    from urllib.parse import quote
+
+    path = "file:%s?nolock=1" % quote(os.fsencode(path))
+    return connect(path, timeout=timeout, isolation_level=None, uri=True)
 
 
 # What other modules import from here.
-__all__ = ["Connection", "SqliteError", "connect"]
+__all__ = ["Connection", "SqliteError", "connect", "open_database"]

@@ -34,6 +34,7 @@ _INNER = "the memories in {0} are not read: the project is {1}; to have them her
 _SIBLING = "the memories in %s are not read: each worktree of a bare repository has its own; commit them"
 _SPARSE = "the memories in %s are outside the sparse checkout: git sparse-checkout add .claude/memory"
 _LINKED = "%s leads into a working tree; what it holds is shown only as memories that you accepted: memory import %s"
+_LINKED_CATEGORY = "the memories in %s are not read, because it is a link; replace it by a folder"
 _MOVED = "Claude Code's notes for %s, which is gone, are not read; if it was moved here: memory import %s"
 _UNCONFIRMED = "Claude Code has notes in %s, but no session in that folder names this project; the next will"
 _NO_LETTER = re.compile(r"[^A-Za-z0-9]")
@@ -198,7 +199,10 @@ def unread_nearby(paths: Paths) -> list[str]:
     for folder in native_folders(paths, confirmed=False):
         links = filter(leads_into_project, [folder, *sorted(glob(os.path.join(escape(folder), "*.md")))])
         found += [_LINKED % (link, os.path.realpath(link)) for link in links]
-    return found + list(_unread_files(project_store(paths).root))
+    store = project_store(paths).root
+    folders = (os.path.join(store, category.folder) for category in categories().values())
+    found += map(_LINKED_CATEGORY.__mod__, filter(os.path.islink, folders))
+    return found + list(_unread_files(store))
 
 
 def _upward(folder: str) -> Iterator[str]:

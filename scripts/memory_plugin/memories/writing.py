@@ -173,17 +173,14 @@ def _encode(data: Data) -> bytes:
 
 def rebuild_index_md(store: Store, memories: Iterable[StoredMemory]) -> None:
     """Rebuild `index.md`, the list for people, from all memories of a store. Raises OSError."""
-    lines = sorted(_line(store, stored) for stored in memories if _is_listed(stored))
+    listed = (one for one in memories if one.memory.status == ACTIVE and not one.memory.superseded_by)
+    lines = sorted(_line(store, stored) for stored in listed)
     text = "".join(line + "\n" for line in (_HEADER, *lines))
     path, present = index_md(store), own_index(index_md(store))
     if os.path.isdir(store.root) and present is not None and text != present:
         # A project's file gets the permissions that the umask gives to the other files of the working tree.
         mode = 0o600 if store.scope == USER else 0o666
         replace_file(path, text.encode("utf-8", "replace"), mode, durable=False)
-
-
-def _is_listed(stored: StoredMemory) -> bool:
-    return stored.memory.status == ACTIVE and not stored.memory.superseded_by
 
 
 def own_index(path: str) -> str | None:

@@ -15,7 +15,7 @@ from ..kernel.context import now_iso
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import FileLock
 from ..kernel.paths import Paths, record_once
-from ..kernel.sqlite import Connection, SqliteError, connect
+from ..kernel.sqlite import Connection, SqliteError, open_database
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SCHEMA = 17
 # The digest of the hygiene rules and their code: an index redacted by other rules is rebuilt. `python3 tests/config/rules_digest.py`
 # writes it.
-RULES_DIGEST = 0x5C4174
+RULES_DIGEST = 0x316B6F
 _version = [SCHEMA | RULES_DIGEST << 8]
 # Appended to a term in the posting list of strong fields; no term contains this character.
 STRONG_MARK = "+"
@@ -100,11 +100,11 @@ def open_index(path: str, timeout: float = 0.25) -> Connection:
     """Return a connection to a complete index of this version; wait up to `timeout` seconds for a writer.
 
     A writer keeps readers out only while it commits: a few milliseconds, but more than 50 where all cores are busy.
-    Raises IndexUnavailable: IndexMissing if there is no file, IndexOutdated if it is of another version.
+    Raises SqliteError, and IndexUnavailable: IndexMissing if there is no file, IndexOutdated if it is of another version.
     """
     if not os.path.isfile(path):
         raise IndexMissing("no index at " + path)
-    connection = connect_index(path, timeout)
+    connection = open_database(path, timeout)
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except SqliteError as error:
@@ -252,11 +252,3 @@ def failure_reason(error: Exception) -> str:
     if any(sign in message for sign in _UNWRITABLE_SIGNS):
         return UNWRITABLE
     return OUTDATED if isinstance(error, IndexOutdated) else DAMAGED
-
-
-def connect_index(path: str, timeout: float) -> Connection:
-    """Return a connection that waits `timeout` seconds for a lock. Raises IndexUnavailable."""
-    try:
-        return connect(path, timeout)
-    except SqliteError as error:
-        raise IndexUnavailable("%s: %s" % (path, error)) from None

@@ -18,7 +18,7 @@ from ..kernel.files import error_text, make_folder, remove_file
 from ..kernel.paths import Paths, load_data
 from ..kernel.settings import Settings
 from ..kernel.settings.load import load
-from ..kernel.sqlite import Connection, SqliteError
+from ..kernel.sqlite import Connection, SqliteError, open_database
 from ..kernel.text.clean import counted
 from ..memories.memory_files import stores
 from ..memories.nearby import note_folders
@@ -215,7 +215,7 @@ def create_index(path: str, fts5: bool = True) -> Connection:
     temporary = "%s.%d.new" % (path, os.getpid())
     try:
         remove_file(temporary)
-        with closing(_for_writing(index_file.connect_index(temporary, 0.05))) as connection:
+        with closing(_for_writing(open_database(temporary, 0.05))) as connection:
             _create_tables(connection, fts5)
         os.chmod(temporary, 0o600)
         os.replace(temporary, path)
@@ -223,12 +223,12 @@ def create_index(path: str, fts5: bool = True) -> Connection:
         remove_file(temporary)
         raise index_file.IndexUnavailable("cannot create %s: %s" % (path, error_text(error))) from None
     remove_file(path + "-journal")
-    return _for_writing(index_file.connect_index(path, 0.05))
+    return _for_writing(open_database(path, 0.05))
 
 
 def create_index_in_memory() -> Connection:
     """Return a connection to a new, empty index that is never saved. Raises IndexUnavailable if Python has no SQLite."""
-    connection = index_file.connect_index(":memory:", 0.0)
+    connection = open_database(":memory:")
     _create_tables(connection, fts5=True)
     return connection
 

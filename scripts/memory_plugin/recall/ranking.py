@@ -74,7 +74,7 @@ def rank(corpus: Corpus, query: Query, limit: int, deadline: Deadline, backend: 
     prompt.idfs = {stem: corpus.idf(*known) for stem, known in corpus.frequencies(compared).items()}
     rate(prompt, matches, corpus)
     hits = [_hit(columns[match.rowid], match) for match in matches]
-    hits.sort(key=lambda hit: (-hit.score, _category_order(hit.category), hit.key))
+    hits.sort(key=lambda hit: (-hit.score, [*CATEGORIES, hit.category].index(hit.category), hit.key))
     return _reorder_examined(hits, model)
 
 
@@ -129,10 +129,6 @@ def _hit(columns: tuple[str, ...], match: Match) -> Hit:
     hit.confidence, hit.pointer_confidence = match.confidence, match.pointer_confidence
     hit.terms, hit.signals = match.matched, match.signals
     return hit
-
-
-def _category_order(category: str) -> int:
-    return CATEGORIES.index(category) if category in CATEGORIES else len(CATEGORIES)
 
 
 def candidates(terms: list[Term], corpus: Corpus, deadline: Deadline, backend: str) -> list[int]:

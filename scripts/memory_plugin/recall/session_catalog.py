@@ -171,7 +171,8 @@ def arrange(
     room = max_tokens - (_RULES_FRAME if only_rules else _FRAME)
     names = [entry.title for entry in titles]
     for rule_cut, title_cut in _CUTS:
-        lines = [_rule(entry, rule_cut) for entry in rules]
+        is_whole = rule_cut == MAX_RULE_LENGTH
+        lines = [entry.rule if is_whole else first_sentence(entry.rule) for entry in rules]
         fitting, used = _fill(lines, rule_cut, room, _RULE_MARK)
         title_lines, _ = _fill(names, title_cut, room - used, 0.0)
         if len(fitting) == len(lines) and len(title_lines) == len(names):
@@ -185,10 +186,6 @@ def arrange(
     more_rules, more = _fill(left_out, title_cut, room - used, 0.0)
     title_lines, _ = _fill(names, title_cut, room - used - more, 0.0)
     return fitting, more_rules, title_lines
-
-
-def _rule(entry: CatalogEntry, cut: int) -> str:
-    return entry.rule if cut == MAX_RULE_LENGTH else first_sentence(entry.rule)
 
 
 def _fill(lines: list[str], cut: int, tokens: float, prefix_tokens: float) -> tuple[list[str], float]:

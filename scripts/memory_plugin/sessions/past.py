@@ -12,7 +12,7 @@ from time import mktime
 
 from ..kernel.context import iso
 from ..kernel.paths import Paths, load_data, main_worktree
-from ..kernel.sqlite import Connection, connect
+from ..kernel.sqlite import Connection, open_database
 from ..kernel.text import cut_at_word, escape_content, shown_tokens
 from ..kernel.text.words import stem, tokenize
 from .past_ask import COMMAND, CONTINUE, OPEN, STOP, Ask, forms_data, words_data
@@ -101,7 +101,7 @@ def read_index(path: str, rules: int, read: Callable[[Connection], Read]) -> Rea
     """Return what a function reads from an index; None if there is none whose texts these rules redacted. Raises SqliteError."""
     if not os.path.isfile(path):
         return None
-    connection = connect(path, _SECONDS)
+    connection = open_database(path, _SECONDS)
     try:
         if connection.execute("PRAGMA user_version").fetchone()[0] != rules:
             return None

@@ -17,7 +17,7 @@ from ..kernel.fastjson import as_object, as_text, digest, load_object
 from ..kernel.files import READ_WRITE, FileLock, make_folder, os_error_text
 from ..kernel.hygiene import redact
 from ..kernel.paths import Paths, home_folder, main_worktree, project_root, read_state
-from ..kernel.sqlite import Connection, connect
+from ..kernel.sqlite import Connection, open_database
 from ..kernel.text import cut_before, without_private
 from ..kernel.text.clean import block, plain
 from ..kernel.transcript import COMMAND as SLASH
@@ -167,7 +167,7 @@ def _index(paths: Paths, rules: int, wait: float) -> Iterator[Connection]:
             with suppress(FileNotFoundError):
                 os.unlink(index_path(paths, schema))
         os.close(os.open(path, READ_WRITE, 0o600))
-        with closing(connect(path, _WAIT)) as connection:
+        with closing(open_database(path, _WAIT)) as connection:
             connection.execute("PRAGMA cache_spill = OFF")  # prompts can read until the commit
             connection.executescript(_BEGIN)
             if connection.execute("PRAGMA user_version").fetchone()[0] != rules:

@@ -102,11 +102,6 @@ def _phone(value: str) -> int:
     return len(value) if len(digits) in _PHONE_DIGITS and balanced and len(set(digits)) > 2 else 0
 
 
-def _national_phone(value: str) -> int:
-    """Check a national number: most have 9 to 11 digits with the trunk prefix 0, and dates have 8."""
-    return _phone(value) if len(_digits(value)) in _NATIONAL_DIGITS else 0
-
-
 def _jwt(value: str) -> int:
     """Check that the header is a JSON object that names the algorithm (RFC 7515)."""
     header = value.partition(".")[0]
@@ -201,7 +196,8 @@ CHECKS: Mapping[str, Callable[[str], int]] = {
     "ip": _ip,
     "jwt": _jwt,
     "phone": _phone,
-    "phone-national": _national_phone,
+    # Most national numbers have 9 to 11 digits with the trunk prefix 0, and dates have 8.
+    "phone-national": lambda value: _phone(value) if len(_digits(value)) in _NATIONAL_DIGITS else 0,
     "ssn": _ssn,
     "aadhaar": _aadhaar,
     "bsn": _by_weights(9, 8, 7, 6, 5, 4, 3, 2, -1),  # Rijksdienst voor Identiteitsgegevens

@@ -248,10 +248,6 @@ def _plain_character(character: str) -> str:
     return plain if plain.isascii() else character
 
 
-def _percent(escaped: str) -> str:
-    return chr(int(escaped[-2:], 16)).replace("\x7f", " ")
-
-
 def _escape(escaped: str) -> str:
     """Return the character that an escape means; "" for a color and for a continued line."""
     code = escaped.lstrip("\\")
@@ -273,7 +269,7 @@ def _entity(escaped: str) -> str:
 
 
 _ESCAPES: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
-    ("%", _PERCENT, _percent),
+    ("%", _PERCENT, lambda escaped: chr(int(escaped[-2:], 16)).replace("\x7f", " ")),
     ("&", _ENTITY, _entity),
     ("\\", _ESCAPE, _escape),
     ("\x1b", _COLOR, lambda _: ""),

@@ -141,24 +141,10 @@ def _containing(pattern: str) -> Callable[[PatternMatch], bool]:
     return lambda candidate: compiled(pattern).search(candidate.value) is not None
 
 
-def _placeholder(candidate: PatternMatch) -> bool:
-    """Reject a text that says it is a placeholder: `your-token-here`, `changeme`, `insert_key`."""
-    return compiled("|".join(words("placeholders"))).search(candidate.value.lower()) is not None
-
-
 def _stand_in(candidate: PatternMatch) -> bool:
     """Reject a value made only of digits and of words such as `test`, `user` and `password`: `password123`, `test_user_1`."""
     parts = re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", candidate.value).lower())
     return all(part in _word_set("plain") for part in parts)
-
-
-def _hash(candidate: PatternMatch) -> bool:
-    """Reject a hexadecimal digest: MD5, SHA-1, SHA-2 and git's names have these lengths."""
-    return len(candidate.value) in (32, 40, 56, 64, 96, 128) and _is_whole(_HEX, candidate.value)
-
-
-def _path(candidate: PatternMatch) -> bool:
-    return _is_whole(_PATH, candidate.value) and entropy(candidate.value) < 4.5
 
 
 def _code(candidate: PatternMatch) -> bool:
@@ -174,20 +160,10 @@ def _slug(candidate: PatternMatch) -> bool:
     return is_words or _is_whole(_SECRETS_NAME, value)
 
 
-def _sentence(candidate: PatternMatch) -> bool:
-    """Reject words of which one is a word of grammar or of forms: a passphrase is made of words drawn by lot."""
-    return not _word_set("function_words").isdisjoint(candidate.value.lower().split())
-
-
 def _sealed(candidate: PatternMatch) -> bool:
     """Reject what only a cluster can decrypt: the data of a SealedSecret."""
     before = candidate.text[max(0, candidate.start - _REACH_OF_SEAL) : candidate.start]
     return candidate.value.startswith("Ag") and "encryptedData" in before
-
-
-def _letters(candidate: PatternMatch) -> bool:
-    """Reject letters and separators only: a word, a name, a sentence."""
-    return not any(c.isdigit() or c in "!$%&*+^#~=?|" for c in candidate.value.rstrip("!?=*+"))
 
 
 def _wordy(candidate: PatternMatch) -> bool:
@@ -240,11 +216,6 @@ def _within(domain: str, names: tuple[str, ...]) -> bool:
     return any(domain == name or domain.endswith("." + name) for name in names)
 
 
-def _example_host(candidate: PatternMatch) -> bool:
-    """Reject the domains that RFC 2606 and RFC 6761 reserve for examples."""
-    return _within(candidate.value.rpartition("@")[2].lower(), words("example_hosts"))
-
-
 def _not_mail(candidate: PatternMatch) -> bool:
     """Reject `git@host:path`, a package with its version, and file names such as `icon@2x.png`."""
     name, _, domain = candidate.value.rpartition("@")
@@ -259,29 +230,32 @@ def _version(candidate: PatternMatch) -> bool:
     return compiled(_VERSION).search(before) is not None
 
 
-def _shared_home(candidate: PatternMatch) -> bool:
-    """Reject a home folder that identifies no person: `user`, `runner`, `ubuntu`."""
-    return candidate.value.lower() in words("shared_homes")
-
-
 FILTERS: Mapping[str, Callable[[PatternMatch], bool]] = {
     "code": _code,
     "date": _containing(_DATE),  # or a span of years
     "example": _containing("EXAMPLE|example"),  # vendors write it into the keys of their documentation
-    "example-host": _example_host,
+    # The domains that RFC 2606 and RFC 6761 reserve for examples.
+    "example-host": lambda one: _within(one.value.rpartition("@")[2].lower(), words("example_hosts")),
     "few-kinds": _few_kinds,
-    "hash": _hash,
-    "letters": _letters,
+    # A hexadecimal digest: MD5, SHA-1, SHA-2 and git's names have these lengths.
+    "hash": lambda one: len(one.value) in (32, 40, 56, 64, 96, 128) and _is_whole(_HEX, one.value),
+    # Letters and separators only: a word, a name, a sentence.
+    "letters": lambda one: not any(c.isdigit() or c in "!$%&*+^#~=?|" for c in one.value.rstrip("!?=*+")),
     "masked": _containing(_MASKED),
     "no-digit": _no_digit,
     "not-mail": _not_mail,
-    "path": _path,
-    "placeholder": _placeholder,
+    "path": lambda one: _is_whole(_PATH, one.value) and entropy(one.value) < 4.5,
+    # A text that says it is a placeholder: `your-token-here`, `changeme`, `insert_key`.
+    "placeholder": lambda one: (
+        compiled("|".join(words("placeholders"))).search(one.value.lower()) is not None
+    ),
     "prose": _prose,
     "repeated": _containing(_REPEATED),
     "sealed": _sealed,
-    "sentence": _sentence,
-    "shared-home": _shared_home,
+    # Words of which one is a word of grammar or of forms: a passphrase is made of words drawn by lot.
+    "sentence": lambda one: not _word_set("function_words").isdisjoint(one.value.lower().split()),
+    # A home folder that identifies no person: `user`, `runner`, `ubuntu`.
+    "shared-home": lambda one: one.value.lower() in words("shared_homes"),
     "slug": _slug,
     "stand-in": _stand_in,
     "template": _containing(_TEMPLATE),  # filled in later: `${X}`, `{{ x }}`, `<x>`, `%s`, `$1`

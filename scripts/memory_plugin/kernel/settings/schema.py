@@ -175,14 +175,13 @@ def _is_url(value: str) -> bool:
     return parse_address(value) is not None
 
 
-def _is_variable(value: str) -> bool:
-    """Return whether this has the form of an environment variable's name; a key that is pasted by mistake does not."""
-    return value.isascii() and value.isidentifier() and value == value.upper()
-
-
 _FORMS = {
     "uri": (_is_url, "an https:// URL without user, password and query, or an http:// one to this machine"),
-    "environment-variable": (_is_variable, "the name of an environment variable in capitals"),
+    # A key that is pasted by mistake has another form.
+    "environment-variable": (
+        lambda value: value.isascii() and value.isidentifier() and value == value.upper(),
+        "the name of an environment variable in capitals",
+    ),
 }
 
 

@@ -34,7 +34,9 @@ def tokenize(text: str) -> list[str]:
         elif chunk.isascii():
             result.extend(_identifier(chunk.strip(_JOINERS)))
         else:
-            result.extend(_non_ascii(chunk))
+            # Runs of one kind of script, those without spaces as bigrams.
+            for kind, run in groupby(chunk, _kind):
+                result.extend(_run_words("".join(run), kind))
     return result
 
 
@@ -74,11 +76,6 @@ def _camel_case_parts(piece: str) -> list[str]:
     if start < len(piece):
         parts.append(piece[start:].lower())
     return parts
-
-
-def _non_ascii(chunk: str) -> list[str]:
-    """Return the words of a chunk that is not ASCII: runs of one kind of script, those without spaces as bigrams."""
-    return [word for kind, run in groupby(chunk, _kind) for word in _run_words("".join(run), kind)]
 
 
 def _kind(char: str) -> str:

@@ -250,7 +250,8 @@ def _message(item: Row) -> Row:
         return _assistant(item, [{"type": "text", "text": text}])
     if item.get("role") != "user" or text.startswith(_ADDED):
         return {}
-    return {"type": "user", "message": {"content": text}, "promptId": _turn(item)}
+    metadata = as_object(item.get("internal_chat_message_metadata_passthrough"))
+    return {"type": "user", "message": {"content": text}, "promptId": metadata.get("turn_id")}
 
 
 def _assistant(item: Row, content: list[Row]) -> Row:
@@ -284,10 +285,6 @@ def _result(item: Row) -> Row:
         "is_error": has_failed or text.startswith(_REFUSED),
     }
     return {"type": "user", "message": {"content": [block]}, "toolUseResult": {"stdout": text}}
-
-
-def _turn(item: Row) -> object:
-    return as_object(item.get("internal_chat_message_metadata_passthrough")).get("turn_id")
 
 
 _ITEMS = {
