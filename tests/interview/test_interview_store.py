@@ -35,7 +35,7 @@ def interview_about_topic(identity: str) -> Interview:
 def test_a_discarded_interview_leaves_no_text_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: int
 ) -> None:
-    monkeypatch.setattr(module, "connect", connect_without_secure_delete)
+    monkeypatch.setattr(module, "open_database", connect_without_secure_delete)
     with closing(InterviewStore(str(tmp_path), "p", "")) as store:
         for number in range(others):
             other = Interview(("other%d" % number, "p", "s", OPEN, "x", "t", "t", "{}", "{}", NEW))

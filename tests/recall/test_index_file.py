@@ -84,7 +84,7 @@ def test_a_python_without_sqlite_makes_it_unusable(path: str, monkeypatch: pytes
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "memory_plugin.kernel.sqlite")
     without = import_module("memory_plugin.kernel.sqlite")
-    for name in ("connect", "SqliteError"):
+    for name in ("open_database", "SqliteError"):
         monkeypatch.setattr(index_file, name, getattr(without, name))
     with pytest.raises(IndexUnavailable, match="no SQLite"):
         open_index(path)

@@ -319,7 +319,7 @@ def has_locks(path: str) -> bool:
     """
     if (folder := os.path.dirname(path)) not in _folders_with_locks:
         try:
-            with os.fdopen(os.open(path, READ_WRITE, 0o600)) as file:
+            with os.fdopen(os.open(path, READ_WRITE, 0o600), "rb", 0) as file:
                 _try_range_lock(file.fileno())
         except OSError as error:
             return error.errno not in _NO_LOCKS

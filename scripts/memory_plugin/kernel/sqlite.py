@@ -7,7 +7,6 @@ from the C half of `functools`.
 
 from __future__ import annotations
 
-import os
 import sys
 
 from .files import has_locks
@@ -49,14 +48,13 @@ except (ImportError, AttributeError):
             raise SqliteError("this Python has no SQLite")
 
 
+_IN_URI = {ord("%"): "%25", ord("?"): "%3f", ord("#"): "%23"}
+
+
 def open_database(path: str, timeout: float = 0.0) -> Connection:
     """Return a connection that commits each statement and waits `timeout` seconds for a lock. Raises SqliteError."""
-    if has_locks(path):
-        return connect(path, timeout=timeout, isolation_level=None)
-    from urllib.parse import quote
-
-    path = "file:%s?nolock=1" % quote(os.fsencode(path))
-    return connect(path, timeout=timeout, isolation_level=None, uri=True)
+    place = path if has_locks(path) else "file:%s?nolock=1" % path.translate(_IN_URI)
+    return connect(place, timeout=timeout, isolation_level=None, uri=place != path)
 
 
 # What other modules import from here.

@@ -199,10 +199,9 @@ def unread_nearby(paths: Paths) -> list[str]:
     for folder in native_folders(paths, confirmed=False):
         links = filter(leads_into_project, [folder, *sorted(glob(os.path.join(escape(folder), "*.md")))])
         found += [_LINKED % (link, os.path.realpath(link)) for link in links]
-    store = project_store(paths).root
-    folders = (os.path.join(store, category.folder) for category in categories().values())
+    folders = (os.path.join(project_store(paths).root, one.folder) for one in categories().values())
     found += map(_LINKED_CATEGORY.__mod__, filter(os.path.islink, folders))
-    return found + list(_unread_files(store))
+    return found + list(_unread_files(project_store(paths).root))
 
 
 def _upward(folder: str) -> Iterator[str]:

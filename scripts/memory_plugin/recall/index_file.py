@@ -100,11 +100,14 @@ def open_index(path: str, timeout: float = 0.25) -> Connection:
     """Return a connection to a complete index of this version; wait up to `timeout` seconds for a writer.
 
     A writer keeps readers out only while it commits: a few milliseconds, but more than 50 where all cores are busy.
-    Raises SqliteError, and IndexUnavailable: IndexMissing if there is no file, IndexOutdated if it is of another version.
+    Raises IndexUnavailable: IndexMissing if there is no file, IndexOutdated if it is of another version.
     """
     if not os.path.isfile(path):
         raise IndexMissing("no index at " + path)
-    connection = open_database(path, timeout)
+    try:
+        connection = open_database(path, timeout)
+    except SqliteError as error:
+        raise IndexUnavailable("%s: %s" % (path, error)) from None
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except SqliteError as error:

@@ -171,8 +171,7 @@ def arrange(
     room = max_tokens - (_RULES_FRAME if only_rules else _FRAME)
     names = [entry.title for entry in titles]
     for rule_cut, title_cut in _CUTS:
-        is_whole = rule_cut == MAX_RULE_LENGTH
-        lines = [entry.rule if is_whole else first_sentence(entry.rule) for entry in rules]
+        lines = [entry.rule if rule_cut == MAX_RULE_LENGTH else first_sentence(entry.rule) for entry in rules]
         fitting, used = _fill(lines, rule_cut, room, _RULE_MARK)
         title_lines, _ = _fill(names, title_cut, room - used, 0.0)
         if len(fitting) == len(lines) and len(title_lines) == len(names):
