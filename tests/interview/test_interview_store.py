@@ -12,7 +12,7 @@ import pytest
 from memory_plugin.interview import interview_store as module
 from memory_plugin.interview import pipeline
 from memory_plugin.interview.interview_store import NEW, OPEN, Interview, InterviewError, InterviewStore
-from memory_plugin.kernel.sqlite import Connection, connect
+from memory_plugin.kernel.sqlite import Connection, open_database
 from tests.interview.respondents import setup_for
 
 TOPIC = "the merger that nobody knows of"
@@ -20,7 +20,7 @@ TOPIC = "the merger that nobody knows of"
 
 def connect_without_secure_delete(*args: Any, **named: Any) -> Connection:  # noqa: ANN401 (passed on)
     """Return a connection as most systems build SQLite, because a few build it with secure_delete on."""
-    connection: Connection = connect(*args, **named)
+    connection: Connection = open_database(*args, **named)
     connection.execute("PRAGMA secure_delete = OFF")
     return connection
 
