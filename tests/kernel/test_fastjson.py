@@ -72,6 +72,22 @@ def test_any_text_is_read_as_the_public_module_reads_it_or_refused(text: str) ->
         assert fastjson.loads(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        pytest.param('{"a": {"any": ["x", "y"]}}', {"a": "(?:x|y)"}, id="alternatives"),
+        pytest.param('[{"lines": ["a b", "c"]}]', ["a b c"], id="lines of words"),
+        pytest.param('{"all": ["^", {"any": ["x", "y"]}, "$"]}', "^(?:x|y)$", id="parts that hold parts"),
+        pytest.param('{"any": "x"}', {"any": "x"}, id="no list"),
+        pytest.param('{"any": ["x", 1]}', {"any": ["x", 1]}, id="a list of something else"),
+        pytest.param('{"any": ["x"], "all": ["y"]}', {"any": ["x"], "all": ["y"]}, id="more than one key"),
+    ],
+)
+def test_a_text_of_our_own_data_may_be_spelled_in_parts(text: str, value: object) -> None:
+    assert fastjson.loads(text, joins=True) == value
+    assert fastjson.loads(text) == json.loads(text)
+
+
 @pytest.mark.parametrize("text", NOT_JSON)
 def test_invalid_json_raises_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"\S"):
@@ -131,6 +147,7 @@ from memory_plugin.kernel.sqlite import SqliteError, connect
 """
 SAME = """
 assert loads(' {"a": [1, 2.5, null, true]} ') == {"a": [1, 2.5, None, True]}
+assert loads('{"a": {"any": ["x", "y"]}}', joins=True) == {"a": "(?:x|y)"}
 assert dumps({"a": ["\\xe9", None]}) == '{"a":["\\\\u00e9",null]}'
 try:
     connect(":memory:")

@@ -32,7 +32,7 @@ class _Defaults:
     """The attributes that the C scanner reads from a `json.JSONDecoder`."""
 
     strict = True
-    object_hook = None
+    object_hook: object = None
     object_pairs_hook = None
     parse_float = float
     parse_int = int if hasattr(sys, "get_int_max_str_digits") else staticmethod(_integer)
@@ -42,6 +42,19 @@ class _Defaults:
         raise ValueError("not JSON: " + name)
 
 
+def _join(fields: dict[str, object]) -> object:
+    """Return the text of an object that spells it in parts, `any` of which, `all` of which or `lines` of which; else the object."""
+    for how, form, between in (("any", "(?:%s)", "|"), ("all", "%s", ""), ("lines", "%s", " ")):
+        parts = fields.get(how)
+        if len(fields) == 1 and isinstance(parts, list) and as_texts(parts) == parts:
+            return form % between.join(parts)
+    return fields
+
+
+class _Joining(_Defaults):
+    object_hook = staticmethod(_join)
+
+
 def _refuse(value: object) -> object:
     raise TypeError("not JSON: " + type(value).__name__)
 
@@ -49,13 +62,13 @@ def _refuse(value: object) -> object:
 try:
     from _json import encode_basestring_ascii, make_encoder, make_scanner
 
-    _scan = make_scanner(_Defaults())  # type: ignore[arg-type]
+    _scan, _scan_joining = make_scanner(_Defaults()), make_scanner(_Joining())  # type: ignore[arg-type]
     _encode = make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", False, False, False)
 
-    def _loads(text: str) -> object:
+    def _loads(text: str, joins: bool) -> object:
         start = len(text) - len(text.lstrip(_SPACE))
         try:
-            value, end = _scan(text, start)
+            value, end = (_scan_joining if joins else _scan)(text, start)
         except (StopIteration, SystemError):
             # Python 3.10 to 3.12 look for the exception class in `json.decoder` and, when nobody imported it, set none at all.
             raise ValueError("not JSON") from None
@@ -69,20 +82,25 @@ except (ImportError, TypeError):
     from json import dumps as _json_dumps
     from json import loads as _json_loads
 
-    def _loads(text: str) -> object:
-        return _json_loads(text, parse_constant=_Defaults.parse_constant)
+    def _loads(text: str, joins: bool) -> object:
+        return _json_loads(
+            text, object_hook=_join if joins else None, parse_constant=_Defaults.parse_constant
+        )
 
     def _dumps(value: object) -> str:
         return _json_dumps(value, separators=(",", ":"), allow_nan=False)
 
 
-def loads(text: str) -> object:
+def loads(text: str, *, joins: bool = False) -> object:
     """Return the value of a JSON text.
+
+    With `joins`, as in the plugin's own data, a long text may be spelled as an object of its parts: `{"any": [...]}` holds the alternatives
+    of a pattern, `{"all": [...]}` what follows one another, `{"lines": [...]}` lines of words.
 
     Raises ValueError for anything that is not JSON, too deep nesting included; NaN and Infinity are refused (RFC 8259).
     """
     try:
-        return _loads(text)
+        return _loads(text, joins)
     except RecursionError:
         raise ValueError("not JSON: nested too deeply") from None
 

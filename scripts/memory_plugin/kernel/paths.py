@@ -215,7 +215,7 @@ def load_data(*parts: str) -> dict[str, Any]:
     """
     # Unbuffered: opening it as a text file costs more than the read.
     with open(data_path(*parts) + ".json", "rb", buffering=0) as file:
-        return as_object(loads(file.read().decode("utf-8")))
+        return as_object(loads(file.read().decode("utf-8"), joins=True))
 
 
 def session_file(paths: Paths, session: str, part: str = "") -> str:

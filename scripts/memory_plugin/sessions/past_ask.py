@@ -37,7 +37,7 @@ def forms_data() -> dict[str, Any]:
     """Return `config/sessions/past.json`, loaded once, with bars around each list: to search a text costs less than to make sets of it."""
     if not _forms:
         _forms.update(load_data("sessions", "past"))
-        _forms["words"] = {name: "|%s|" % text for name, text in _forms["words"].items()}
+        _forms["words"] = {name: "|%s|" % "|".join(words) for name, words in _forms["words"].items()}
         for name in ("endings", "participles", "code"):
             _forms[name] = tuple(_forms[name].split())
         _forms["all"] = "".join(map(_forms["words"].__getitem__, _forms["anywhere"]))
