@@ -42,7 +42,7 @@ Check = Callable[[list[Candidate]], Coverage]  # compares candidates with the st
 MayUse = Callable[[str], bool]  # whether a prompt may be read: a person typed it and did not opt out
 
 RUBRIC = "capture/statements"
-_MIN_LOG_ODDS = -3.25  # of a sentence that may be lasting; four real prompts in ten have one
+_MIN_LOG_ODDS = -4.0  # of a sentence that may be lasting; two of three real prompts have one
 _SURE = 0.85  # strength of a rule from which its statement needs no judge
 _MAX_SENTENCES = 12
 _MIN_SESSIONS = 3
