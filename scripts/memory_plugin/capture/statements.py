@@ -68,6 +68,7 @@ _PASSAGE = re.compile(
 )
 _QUOTED = re.compile(r"\"[^\"\n]{25,}\"|\u201c[^\u201d\n]{25,}\u201d|`[^`\n]{60,}`")
 _BULLET = re.compile(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
+_CORRECTS = re.compile(r"(?:no+|nope|nein|non|n\u00e3o|wrong|that's wrong|actually)\b[,:.!]", re.IGNORECASE)
 _ANSWERS = re.compile(r"\s*\d{1,2}[.)]")
 _SENTENCE_END = re.compile(
     r"(?<=[.!?])[\"')]*\s+(?=[^\s])|(?<=[\u3002\uff01\uff1f])|\n+|\s+(?:\u2014|--|-)\s+(?=(?:we|always|never|use|don't|do not)\b)"
@@ -105,6 +106,8 @@ def find_statements(prompt: str) -> list[Finding]:
     statements: list[Finding] = []
     for before, sentence in zip(["", *sentences], sentences):
         statement = _statement(sentence)
+        if statement and _CORRECTS.match(sentence) and statement.kind in ("rule", "fact"):
+            statement = statement._replace(kind="correction")
         if before and _is_any("leaning", sentence):
             whole = "%s %s" % (before, sentence)
             is_known = bool(statements) and statements[-1].text.endswith(before)
