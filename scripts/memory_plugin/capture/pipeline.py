@@ -34,7 +34,7 @@ from .candidate import (
     now_origin,
 )
 from .solved_errors import ErrorWatch, SolvedError
-from .statements import CATEGORIES, MAX_SENTENCE, find_statements, log_odds, own_sentences, rules_in
+from .statements import CATEGORIES, MAX_SENTENCE, find_statements, log_odds, own_sentences
 
 Values = dict[str, Any]
 Ask = Callable[[Question], Optional[Values]]  # the judge's answer; None if there is none
@@ -130,13 +130,9 @@ def unsure_sentences(prompts: Sequence[str]) -> list[str]:
     found = (statement for prompt in prompts for statement in find_statements(prompt))
     sure = [statement.text for statement in found if statement.strength >= _SURE]
     texts = (text for prompt in prompts for text in own_sentences(prompt))
-    odds = {text: _odds(text) for text in texts if not any(known.endswith(text) for known in sure)}
+    odds = {text: log_odds(text) for text in texts if not any(known.endswith(text) for known in sure)}
     likely = [text for text in odds if odds[text] >= _MIN_LOG_ODDS]
     return sorted(likely, key=odds.__getitem__, reverse=True)[:_MAX_SENTENCES]
-
-
-def _odds(sentence: str) -> float:
-    return log_odds(sentence, has_rule=bool(rules_in(sentence)))
 
 
 def judge_statements(prompts: Sequence[str], ask: Ask | None) -> list[Finding]:

@@ -136,7 +136,7 @@ def _statement(sentence: str) -> Finding | None:
     rules = rules_in(sentence)
     if _is_any("vetoes", sentence) or (sentence[-1] in "?\uff1f" and not rules):
         return None
-    value = log_odds(sentence, has_rule=bool(rules))
+    value = log_odds(sentence)
     best = max(rules, key=lambda rule: rule.strength, default=None)
     if value < THRESHOLD and not (rules and _UNLEARNED.search(sentence)):
         return None
@@ -267,12 +267,11 @@ def _others_text(name: str) -> re.Pattern[str]:
     return re.compile("(?im)" + "|".join("(?:%s)" % entry["pattern"] for entry in entries))
 
 
-def log_odds(sentence: str, *, has_rule: bool) -> float:
-    """Return the log-odds of a sentence, given whether it matches a rule."""
+def log_odds(sentence: str) -> float:
+    """Return the log-odds that a sentence states something lasting."""
     bias, weights = _model()
-    return bias + sum(
-        weights.get(name, 0.0) * value for name, value in features(sentence, has_rule=has_rule).items()
-    )
+    values = features(sentence, has_rule=bool(rules_in(sentence)))
+    return bias + sum(weights.get(name, 0.0) * value for name, value in values.items())
 
 
 def features(sentence: str, *, has_rule: bool) -> dict[str, float]:
