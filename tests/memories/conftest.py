@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.import_facts import Reading
 from memory_plugin.memories.importing import archive_replaced, read
 from memory_plugin.memories.memory_files import Store, StoredMemory, all_memories, project_store
@@ -29,7 +29,7 @@ def paths(project: Project, monkeypatch: pytest.MonkeyPatch) -> Paths:
     """Return the paths of a new project, with its own config folder in the environment."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", project.config)
     monkeypatch.setenv("HOME", project.home)
-    return locate(project.root)
+    return Paths(project.root)
 
 
 @pytest.fixture

@@ -17,11 +17,11 @@ from typing import Any, Callable
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
 
 from memory_plugin.cli.command_line import main
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.grants import grant
 from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store
 from memory_plugin.memories.memory_text import text_digests
-from memory_plugin.memories.trust import TRUSTED, load_trust
+from memory_plugin.memories.trust import TRUSTED, Trust
 from memory_plugin.recall import index_refresh
 from memory_plugin.recall.store_refresh import RefreshReport
 
@@ -92,7 +92,7 @@ def memories(paths: Paths) -> dict[str, StoredMemory]:
 
 def trusted(paths: Paths) -> set[str]:
     """Return the digests of all texts in the store that are trusted."""
-    trust = load_trust(paths)
+    trust = Trust(paths)
     return {
         text_digests(one.memory).full for one in memories(paths).values() if trust.state_of(one) == TRUSTED
     }
@@ -113,12 +113,12 @@ def prepare(folder: str, command: str) -> str:
     if command == "promote":
         note(folder, root)
     if command == "scan fix":
-        path = memories(locate(root))["mine"].path
+        path = memories(Paths(root))["mine"].path
         with open(path, encoding="utf-8") as file:
             text = file.read()
         with open(path, "w", encoding="utf-8") as file:
             file.write(text.replace("The text of Mine.", SECRET))
-        load_trust(locate(root)).accept([memories(locate(root))["mine"]], "accept")
+        Trust(Paths(root)).accept([memories(Paths(root))["mine"]], "accept")
     if command in TAKEN_APART:
         answer = {"answer": "It takes a minute at most", "concepts": [
             {"text": "export within a minute", "type": "constraint", "stance": 1, "quote": "a minute at most"}
@@ -190,7 +190,7 @@ class Campaign:
         self.command, self.fault, self.word = command, fault, word
         self.folder, self.start = folder, os.path.join(folder, "start")
         self.root = prepare(folder, command)
-        self.paths = locate(self.root)
+        self.paths = Paths(self.root)
         if word:
             self.ask()
         os.makedirs(self.start)
@@ -257,7 +257,7 @@ class Campaign:
         with open(self.paths.state("trust", "trusted.jsonl"), "rb") as file:
             if not file.read().startswith(self.record) and self.command != "forget now":
                 found.append("a record is lost")
-        load_trust(self.paths).accept([stored["other"]], "accept")
+        Trust(self.paths).accept([stored["other"]], "accept")
         if {text_digests(stored[name].memory).full for name in ("kept", "other")} - trusted(self.paths):
             found.append("the next record is lost")
         return found

@@ -10,7 +10,7 @@ import pytest
 
 from memory_plugin.kernel.context import now
 from memory_plugin.kernel.fastjson import dumps
-from memory_plugin.kernel.paths import Paths, locate, session_file, write_state
+from memory_plugin.kernel.paths import Paths, session_file, write_state
 from memory_plugin.memories import grants
 from memory_plugin.memories.grants import (
     MAX_SAVES,
@@ -42,7 +42,7 @@ def test_a_grant_is_valid_for_its_session_project_and_time(
     assert not use_saves(paths, "s", 1)
     grant(paths, "s", "p", transcript)
     assert not use_saves(paths, "other", 1)
-    assert not use_saves(locate(make_project().root), "s", 1)
+    assert not use_saves(Paths(make_project().root), "s", 1)
     assert use_saves(paths, "s", 1)
     later = now() + SECONDS + 1
     monkeypatch.setattr(grants, "now", lambda: later)

@@ -176,8 +176,11 @@ def test_templates_are_left_out(project: Project, name: str, title: str) -> None
 
 
 def test_rules_about_security_are_rules_and_a_security_policy_is_none(project: Project) -> None:
-    text = "# Security\n\n- Never log a token of a user.\n"
-    found, reading = imported(project, {"security.mdc": text, "SECURITY.md": text})
+    texts = {
+        "docs/SECURITY.md": "# Security\n\n- Never log a token of a user.\n",
+        "SECURITY.md": "# Security Policy\n\n- Never file a public issue about a hole.\n",
+    }
+    found, reading = imported(project, texts)
     assert list(found) == ["Never log a token of a user"]
     assert [path.rpartition("/")[2] for path, _ in reading.left_out] == ["SECURITY.md"]
 

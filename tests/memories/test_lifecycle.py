@@ -17,7 +17,7 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import InvalidMemory, lifecycle, writing
 from memory_plugin.memories.memory_files import Store, StoredMemory, all_memories
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.trust import PENDING, TRUSTED, Trust, load_trust
+from memory_plugin.memories.trust import PENDING, TRUSTED, Trust
 from tests.memories.conftest import Put, find
 
 DAYS = 30
@@ -32,11 +32,11 @@ def save(paths: Paths, store: Store, title: str = "Use Postgres", approved: bool
 
 
 def state_of(paths: Paths, store: Store, identity: str) -> str:
-    return load_trust(paths).state_of(find(store, identity))
+    return Trust(paths).state_of(find(store, identity))
 
 
 def accept(paths: Paths, *memories: StoredMemory) -> None:
-    load_trust(paths).accept(memories, "accept")
+    Trust(paths).accept(memories, "accept")
 
 
 @pytest.mark.parametrize(("approved", "expected"), [(True, TRUSTED), (False, PENDING)])
@@ -128,7 +128,7 @@ def test_forgetting_now_leaves_nothing(paths: Paths, store: Store) -> None:
     removal = lifecycle.forget(paths, stored, "", at_once=True, grace_days=DAYS)
     assert (removal.deleted, removal.goes_at) == ([stored.path], "")
     assert not os.path.exists(stored.path)
-    assert not load_trust(paths).is_trusted(stored)
+    assert not Trust(paths).is_trusted(stored)
     assert os.listdir(paths.state("trust", "texts")) == []
 
 

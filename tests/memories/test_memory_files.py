@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.memory_files import (
     MAX_BYTES,
     PROJECT,
@@ -206,7 +206,7 @@ def test_the_user_s_own_store_may_be_a_link(paths: Paths, put: Put) -> None:
 def test_the_project_s_store_is_found_from_any_folder_below(project: Project, paths: Paths) -> None:
     below = os.path.join(project.root, "src", "deep")
     os.makedirs(below)
-    assert project_store(locate(below)) == project_store(paths)
+    assert project_store(Paths(below)) == project_store(paths)
     assert project_store(paths).root == os.path.join(paths.project_root, ".claude", "memory")
 
 
@@ -216,7 +216,7 @@ def test_both_stores_are_searched_the_project_s_first(paths: Paths) -> None:
 
 
 def test_in_the_home_folder_there_is_one_store(project: Project, paths: Paths) -> None:
-    assert [store.scope for store in stores(locate(project.home))] == [USER]
+    assert [store.scope for store in stores(Paths(project.home))] == [USER]
 
 
 def worktree(project: Project) -> str:
@@ -227,7 +227,7 @@ def worktree(project: Project) -> str:
 
 
 def test_a_worktree_without_a_store_shares_the_main_one(project: Project, paths: Paths) -> None:
-    linked = locate(worktree(project))
+    linked = Paths(worktree(project))
     assert project_store(linked).root.startswith(linked.project_root)
     os.makedirs(project_store(paths).folder("decision"))
     own = os.path.join(linked.project_root, ".claude", "memory")
@@ -246,7 +246,7 @@ def test_a_git_file_that_the_main_repository_does_not_know_is_not_believed(
     os.rename(os.path.join(thief.root, ".git"), os.path.join(thief.root, "git"))
     with open(os.path.join(thief.root, ".git"), "w", encoding="utf-8") as file:
         file.write("gitdir: %s\n" % os.path.join(project.root, ".git", "worktrees", "linked"))
-    assert project_store(locate(thief.root)).root.startswith(os.path.realpath(thief.root))
+    assert project_store(Paths(thief.root)).root.startswith(os.path.realpath(thief.root))
 
 
 def test_every_store_has_a_key_of_its_own(paths: Paths) -> None:
@@ -258,7 +258,7 @@ def test_without_a_config_folder_there_is_no_user_store(
 ) -> None:
     for name in ("HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"):
         monkeypatch.delenv(name, raising=False)
-    paths = locate(project.root)
+    paths = Paths(project.root)
     assert [store.scope for store in stores(paths)] == [PROJECT]
     with pytest.raises(RuntimeError, match="no home folder"):
         named_store(paths, USER)

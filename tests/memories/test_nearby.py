@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.nearby import unread_nearby
 from tests.project import Project
 from tests.recall.store_files import at_home
@@ -18,7 +18,7 @@ def make_store(root: str) -> None:
 
 def unread(project: Project, launch: str = "") -> list[str]:
     with at_home(project):
-        return unread_nearby(locate(launch or project.root))
+        return unread_nearby(Paths(launch or project.root))
 
 
 def test_a_project_alone_has_nothing_nearby(project: Project) -> None:

@@ -11,7 +11,7 @@ import pytest
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.memory_files import all_memories, stores
 from memory_plugin.memories.memory_text import memory_fields
-from memory_plugin.memories.trust import TRUSTED, load_trust
+from memory_plugin.memories.trust import TRUSTED, Trust
 from tests.project import Project
 
 STRANGE = "evil.example"  # in every text that came with a pull
@@ -98,7 +98,7 @@ def project(prepared: tuple[Project, str]) -> Project:
 
 def trusted_texts(paths: Paths) -> list[str]:
     """Return all texts that are trusted, with the phrases that are, and those of guards in force."""
-    trust = load_trust(paths)
+    trust = Trust(paths)
     stored = [one for store in stores(paths) for one in all_memories(store)]
     trusted = [trust.with_accepted_phrases(one) for one in stored if trust.state_of(one) == TRUSTED]
     return [text for one in trusted for _, text in memory_fields(one.memory)]

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import InvalidMemory
 from memory_plugin.memories.lifecycle import add_phrases, archive, edit, redact
 from memory_plugin.memories.memory_files import Store, StoredMemory, project_store
 from memory_plugin.memories.memory_text import memory_fields, shown_fields, text_digests, told_digests
 from memory_plugin.memories.record import Memory, categories, parse_memory
 from memory_plugin.memories.survey import PHRASES, survey, without_phrases
-from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, Trust, load_trust
+from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, Trust
 from memory_plugin.recall.documents import memory_document
 from tests.memories.conftest import Put, find
 from tests.project import Project
@@ -58,12 +58,12 @@ def test_every_phrase_is_shown(phrases: list[str]) -> None:
 
 def accepted(paths: Paths, store: Store, put: Put, **fields: object) -> StoredMemory:
     put("mine", **fields)
-    load_trust(paths).accept([find(store, "mine")], "accept")
+    Trust(paths).accept([find(store, "mine")], "accept")
     return find(store, "mine")
 
 
 def now(paths: Paths, store: Store) -> tuple[Trust, StoredMemory]:
-    return load_trust(paths), find(store, "mine")
+    return Trust(paths), find(store, "mine")
 
 
 @pytest.mark.parametrize(
@@ -111,14 +111,14 @@ def test_a_rejection_of_a_text_with_its_phrases_holds(paths: Paths, store: Store
     put("mine", asked_as=[OWN])
     trust, stored = now(paths, store)
     trust.rejected.append([trust._decision(stored, text_digests(stored.memory).text, REJECTED)])
-    assert load_trust(paths).state_of(stored) == REJECTED
-    load_trust(paths).accept([stored], "accept")
-    assert load_trust(paths).state_of(stored) == TRUSTED
+    assert Trust(paths).state_of(stored) == REJECTED
+    Trust(paths).accept([stored], "accept")
+    assert Trust(paths).state_of(stored) == TRUSTED
 
 
 def test_other_phrases_do_not_bring_a_rejected_text_back(paths: Paths, store: Store, put: Put) -> None:
     put("mine", asked_as=[OWN])
-    load_trust(paths).reject(find(store, "mine"))
+    Trust(paths).reject(find(store, "mine"))
     put("mine", asked_as=[NEW])
     trust, stored = now(paths, store)
     assert trust.state_of(stored) == REJECTED
@@ -129,11 +129,11 @@ def test_rejected_phrases_leave_the_text_trusted(paths: Paths, store: Store, put
     put("mine", asked_as=[OWN, NEW])
     trust, stored = now(paths, store)
     trust.reject(stored)
-    trust = load_trust(paths)
+    trust = Trust(paths)
     assert (trust.state_of(stored), bool(trust.new_phrases(stored))) == (TRUSTED, False)
     assert trust.with_accepted_phrases(stored).memory.asked_as == (OWN,)
     trust.accept([stored], "accept")
-    assert load_trust(paths).with_accepted_phrases(stored).memory.asked_as == (OWN, NEW)
+    assert Trust(paths).with_accepted_phrases(stored).memory.asked_as == (OWN, NEW)
 
 
 @pytest.mark.parametrize("end", ["withdraw", "erase"])
@@ -154,10 +154,10 @@ def test_phrases_of_another_project_are_not_accepted(
     paths: Paths, store: Store, put: Put, make_project: Callable[..., Project]
 ) -> None:
     accepted(paths, store, put, asked_as=[OWN])
-    elsewhere = locate(make_project().root)
+    elsewhere = Paths(make_project().root)
     for phrases, used in (([OWN], (OWN,)), ([NEW], ())):
         put("mine", to=project_store(elsewhere), asked_as=phrases)
-        trust, stored = load_trust(elsewhere), find(project_store(elsewhere), "mine")
+        trust, stored = Trust(elsewhere), find(project_store(elsewhere), "mine")
         assert trust.state_of(stored) == TRUSTED
         assert trust.with_accepted_phrases(stored).memory.asked_as == used
 
@@ -201,7 +201,7 @@ def test_phrases_are_added_to_a_trusted_memory_without_a_review(paths: Paths, st
 def test_only_the_user_adds_phrases_after_a_rejection(paths: Paths, store: Store, put: Put) -> None:
     accepted(paths, store, put)
     put("mine", asked_as=[NEW])
-    load_trust(paths).reject(find(store, "mine"))
+    Trust(paths).reject(find(store, "mine"))
     put("mine")
     with pytest.raises(InvalidMemory, match="you rejected its search phrases"):
         add_phrases(paths, find(store, "mine"), [OWN])
@@ -216,9 +216,9 @@ def test_only_active_trusted_memories_without_phrases_need_some(
 ) -> None:
     put("mine")
     if state == "rejected":
-        load_trust(paths).reject(find(store, "mine"))
+        Trust(paths).reject(find(store, "mine"))
     elif state != "pending":
-        load_trust(paths).accept([find(store, "mine")], "accept")
+        Trust(paths).accept([find(store, "mine")], "accept")
     if state == "archived":
         archive(paths, find(store, "mine"), "")
     elif state == "its phrases are pending":

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.memory_files import all_memories, project_store
 from memory_plugin.memories.repository import gone_files, not_checked_out
 from tests.project import Project
@@ -26,7 +26,7 @@ def stored(project: Project, *files: str) -> None:
 
 
 def lines(project: Project) -> list[str]:
-    return [str(gone) for gone in gone_files(list(all_memories(project_store(locate(project.root)))))]
+    return [str(gone) for gone in gone_files(list(all_memories(project_store(Paths(project.root)))))]
 
 
 def test_what_exists_patterns_and_places_outside_are_not_named(project: Project) -> None:
@@ -155,7 +155,7 @@ def test_a_missing_file_in_a_folder_that_nobody_may_list_is_named(
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr("memory_plugin.memories.repository.os.listdir", refuse)
-    (gone,) = gone_files(list(all_memories(project_store(locate(project.root)))))
+    (gone,) = gone_files(list(all_memories(project_store(Paths(project.root)))))
     assert gone.change == "vault/keys.md is not there"
 
 

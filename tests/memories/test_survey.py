@@ -10,7 +10,7 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import InvalidMemory
 from memory_plugin.memories.memory_files import Store, user_store
 from memory_plugin.memories.survey import choose, life_cycle_state, shortest_names, survey
-from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, load_trust
+from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, Trust
 from tests.memories.conftest import Put, find
 
 
@@ -19,7 +19,7 @@ def test_every_store_is_surveyed(paths: Paths, put: Put) -> None:
     assert own is not None
     put("theirs")
     put("own", to=own)
-    load_trust(paths).accept([find(own, "own")], "accept")
+    Trust(paths).accept([find(own, "own")], "accept")
     bad = put("bad", raw=b"{")
     found = survey(paths)
     assert {item.stored.memory.id: item.trust for item in found.items} == {"theirs": PENDING, "own": TRUSTED}
@@ -41,7 +41,7 @@ def test_looking_records_nothing(paths: Paths, put: Put) -> None:
 def test_why_a_memory_is_not_trusted(paths: Paths, store: Store, put: Put) -> None:
     for identity in ("new", "changed", "rejected", "mine"):
         put(identity)
-    trust = load_trust(paths)
+    trust = Trust(paths)
     trust.accept([find(store, "changed"), find(store, "mine")], "accept")
     trust.reject(find(store, "rejected"))
     put("changed", title="Changed by hand")
@@ -78,7 +78,7 @@ def test_a_name_means_the_trusted_one_but_for_a_decision_about_pending_ones(path
     assert own is not None
     put("same", to=own)
     put("same", title="Another text")
-    load_trust(paths).accept([find(own, "same")], "accept")
+    Trust(paths).accept([find(own, "same")], "accept")
     items = survey(paths).items
     assert choose(items, "same").stored.key == "user:decision/same"
     assert choose(items, "same", first=PENDING).stored.key == "project:decision/same"

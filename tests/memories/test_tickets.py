@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from memory_plugin.kernel.context import now
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import tickets
 from memory_plugin.memories.tickets import SECONDS, end_tickets, issue_ticket, take_ticket
 from tests.project import Project
@@ -36,7 +36,7 @@ def test_a_ticket_is_for_one_session_and_exact_words(paths: Paths, session: str,
 
 
 def test_a_ticket_is_for_one_project(paths: Paths, make_project: Callable[..., Project]) -> None:
-    assert take_ticket(locate(make_project().root), "s", issued(paths), WORDS) is False
+    assert take_ticket(Paths(make_project().root), "s", issued(paths), WORDS) is False
 
 
 @pytest.mark.parametrize("number", ["", "0" * 16, "../x", "\udc80"])

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.memory_files import Store, StoredMemory, project_store, user_store
-from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, load_trust, with_phrases
+from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, Trust, with_phrases
 from memory_plugin.memories.trust_file import TrustUnreadable
 from tests.memories.conftest import Put, find
 from tests.project import Project
@@ -20,7 +20,7 @@ SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 def state_of(paths: Paths, store: Store, identity: str = "mine") -> str:
-    return load_trust(paths).state_of(find(store, identity))
+    return Trust(paths).state_of(find(store, identity))
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def mine(paths: Paths, store: Store, put: Put) -> StoredMemory:
     """Return a memory that the user accepted."""
     put("mine")
     stored = find(store, "mine")
-    load_trust(paths).accept([stored], "accept")
+    Trust(paths).accept([stored], "accept")
     return stored
 
 
@@ -42,7 +42,7 @@ def test_an_unaccepted_memory_is_pending_in_every_scope(paths: Paths, store: Sto
     put("mine")
     put("mine", to=own)
     assert (state_of(paths, store), state_of(paths, own)) == (PENDING, PENDING)
-    load_trust(paths).accept([find(own, "mine")], "accept")
+    Trust(paths).accept([find(own, "mine")], "accept")
     assert state_of(paths, own) == TRUSTED
 
 
@@ -91,29 +91,29 @@ def test_reformatting_and_noting_a_change_keep_trust(
 def test_the_same_text_is_trusted_in_any_project(
     paths: Paths, mine: StoredMemory, make_project: Callable[..., Project], put: Put
 ) -> None:
-    elsewhere = locate(make_project().root)
+    elsewhere = Paths(make_project().root)
     other = project_store(elsewhere)
     put("mine", to=other)
-    assert load_trust(elsewhere).state_of(find(other, "mine")) == TRUSTED
+    assert Trust(elsewhere).state_of(find(other, "mine")) == TRUSTED
 
 
 def test_a_rejected_text_stays_rejected_under_every_name_and_in_every_project(
     paths: Paths, store: Store, put: Put, make_project: Callable[..., Project]
 ) -> None:
     put("theirs")
-    load_trust(paths).reject(find(store, "theirs"))
-    elsewhere = locate(make_project().root)
+    Trust(paths).reject(find(store, "theirs"))
+    elsewhere = Paths(make_project().root)
     put("renamed", title="Title of theirs", content={"decision": "the body of theirs"})
     put("theirs", to=project_store(elsewhere))
     assert state_of(paths, store, "theirs") == state_of(paths, store, "renamed") == REJECTED
-    assert load_trust(elsewhere).state_of(find(project_store(elsewhere), "theirs")) == REJECTED
-    load_trust(paths).accept([find(store, "renamed")], "accept")
+    assert Trust(elsewhere).state_of(find(project_store(elsewhere), "theirs")) == REJECTED
+    Trust(paths).accept([find(store, "renamed")], "accept")
     assert state_of(paths, store, "renamed") == TRUSTED
     assert state_of(paths, store, "theirs") == PENDING
 
 
 def test_rejecting_a_trusted_text_ends_its_trust(paths: Paths, store: Store, mine: StoredMemory) -> None:
-    load_trust(paths).reject(mine)
+    Trust(paths).reject(mine)
     assert state_of(paths, store) == REJECTED
 
 
@@ -121,28 +121,28 @@ def test_withdrawing_covers_older_texts_of_the_name_and_can_erase_them(
     paths: Paths, store: Store, put: Put, mine: StoredMemory
 ) -> None:
     put("mine", title="Newer")
-    load_trust(paths).accept([find(store, "mine")], "accept")
-    load_trust(paths).withdraw(find(store, "mine"))
+    Trust(paths).accept([find(store, "mine")], "accept")
+    Trust(paths).withdraw(find(store, "mine"))
     assert state_of(paths, store) == PENDING
     put("mine")
     assert state_of(paths, store) == PENDING
     assert len(os.listdir(paths.state("trust", "texts"))) == 2
-    load_trust(paths).reject(find(store, "mine"))
-    load_trust(paths).erase(find(store, "mine"))
+    Trust(paths).reject(find(store, "mine"))
+    Trust(paths).erase(find(store, "mine"))
     assert os.listdir(paths.state("trust", "texts")) == []
     for name in ("trusted", "rejected"):
         with open(paths.state("trust", name + ".jsonl"), encoding="ascii") as file:
             assert '"mine"' not in file.read()
     assert state_of(paths, store) == REJECTED
-    load_trust(paths).accept([find(store, "mine")], "accept")
+    Trust(paths).accept([find(store, "mine")], "accept")
     assert state_of(paths, store) == TRUSTED
 
 
 def test_erasing_keeps_the_names_of_other_rejected_memories(paths: Paths, store: Store, put: Put) -> None:
     for name in ("mine", "other"):
         put(name)
-        load_trust(paths).reject(find(store, name))
-    load_trust(paths).erase(find(store, "mine"))
+        Trust(paths).reject(find(store, name))
+    Trust(paths).erase(find(store, "mine"))
     with open(paths.state("trust", "rejected.jsonl"), encoding="ascii") as file:
         rejected = file.read()
     assert ('"mine"' in rejected, '"other"' in rejected) == (False, True)
@@ -152,10 +152,10 @@ def test_erasing_keeps_the_names_of_other_rejected_memories(paths: Paths, store:
 def test_what_was_decided_since_is_told_and_of_another_file_nothing(
     paths: Paths, store: Store, put: Put, mine: StoredMemory
 ) -> None:
-    before = load_trust(paths).trusted.end
+    before = Trust(paths).trusted.end
     put("later")
-    load_trust(paths).accept([find(store, "later")], "accept")
-    file = load_trust(paths).trusted
+    Trust(paths).accept([find(store, "later")], "accept")
+    file = Trust(paths).trusted
     assert [one.id for one in file.since(before) or ()] == ["later"]
     assert [one.id for one in file.since((0, 0)) or ()] == ["mine", "later"]
     assert file.since(file.end) == []
@@ -166,16 +166,16 @@ def test_what_was_decided_since_is_told_and_of_another_file_nothing(
 
 
 def test_the_last_trusted_text_is_kept_without_secrets(paths: Paths, store: Store, put: Put) -> None:
-    assert load_trust(paths).last_trusted(theirs(store, put)) is None
+    assert Trust(paths).last_trusted(theirs(store, put)) is None
     put("mine", content={"decision": "the key is " + SECRET})
-    load_trust(paths).accept([find(store, "mine")], "accept")
+    Trust(paths).accept([find(store, "mine")], "accept")
     put("mine", title="Changed by hand")
-    last_trusted_text = load_trust(paths).last_trusted(find(store, "mine"))
+    last_trusted_text = Trust(paths).last_trusted(find(store, "mine"))
     assert last_trusted_text is not None
     assert last_trusted_text["title"] == "Title of mine"
     assert SECRET not in json.dumps(last_trusted_text)
-    load_trust(paths).withdraw(find(store, "mine"))
-    assert load_trust(paths).last_trusted(find(store, "mine")) is None
+    Trust(paths).withdraw(find(store, "mine"))
+    assert Trust(paths).last_trusted(find(store, "mine")) is None
 
 
 def theirs(store: Store, put: Put) -> StoredMemory:
@@ -197,7 +197,7 @@ def test_accept_from_trusts_memories_of_its_folders(
     paths: Paths, store: Store, put: Put, folder: str, fields: dict[str, object], expected: str
 ) -> None:
     put("theirs", **fields)
-    trust = load_trust(paths, [paths.project_root + folder])
+    trust = Trust(paths, [paths.project_root + folder])
     assert trust.state_of(find(store, "theirs")) == expected
     trust.reject(find(store, "theirs"))
     assert trust.state_of(find(store, "theirs")) == REJECTED
@@ -207,7 +207,7 @@ def test_accept_from_does_not_cover_the_users_own_store(paths: Paths, put: Put) 
     own = user_store(paths)
     assert own is not None
     put("mine", to=own)
-    assert load_trust(paths, [paths.project_root, own.root]).state_of(find(own, "mine")) == PENDING
+    assert Trust(paths, [paths.project_root, own.root]).state_of(find(own, "mine")) == PENDING
 
 
 def test_the_record_lies_outside_of_the_project_and_is_private(
@@ -228,9 +228,9 @@ def test_a_damaged_line_is_skipped_and_counted_and_costs_no_record(
         file.write(torn)
     assert state_of(paths, store) == TRUSTED
     put("later")
-    load_trust(paths).accept([find(store, "later")], "accept")
+    Trust(paths).accept([find(store, "later")], "accept")
     assert state_of(paths, store) == state_of(paths, store, "later") == TRUSTED
-    assert load_trust(paths).trusted.damaged_lines() == 1
+    assert Trust(paths).trusted.damaged_lines() == 1
 
 
 @pytest.mark.parametrize("content", [b"no record\nat all\n", b"{}\n", b"\xff\n\xff", b"\0\n"])
@@ -239,7 +239,7 @@ def test_a_damaged_file_grants_nothing_and_can_be_appended_to(
 ) -> None:
     with open(trusted_file(paths), "wb") as file:
         file.write(content)
-    trust = load_trust(paths)
+    trust = Trust(paths)
     assert trust.state_of(mine) == PENDING
     trust.accept([mine], "accept")
     assert state_of(paths, store) == TRUSTED
@@ -252,7 +252,7 @@ def test_a_record_that_cannot_be_read_is_an_error_and_is_kept(
     os.rename(path, path + ".real")
     os.symlink(path + ".real", path)
     with pytest.raises(TrustUnreadable) as raised:
-        load_trust(paths)
+        Trust(paths)
     assert "cannot be read (a symbolic link)" in str(raised.value.strerror)
     assert os.path.islink(path)
 
@@ -261,9 +261,9 @@ def test_a_record_of_many_lines_is_searched_and_tabled_alike(paths: Paths, store
     names = ["memory-%d" % number for number in range(40)]
     for name in names:
         put(name)
-    load_trust(paths).accept([find(store, name) for name in names[:35]], "accept")
-    load_trust(paths).withdraw(find(store, "memory-3"))
-    trust = load_trust(paths)
+    Trust(paths).accept([find(store, name) for name in names[:35]], "accept")
+    Trust(paths).withdraw(find(store, "memory-3"))
+    trust = Trust(paths)
     expected = [TRUSTED if 3 != number < 35 else PENDING for number in range(40)]
     assert [trust.state_of(find(store, name)) for name in names] == expected
     assert [trust.has_trusted_name(store, "decision", name) for name in names] == [
@@ -274,66 +274,66 @@ def test_a_record_of_many_lines_is_searched_and_tabled_alike(paths: Paths, store
 def test_in_a_copy_a_later_change_is_known_as_one_once_the_trusted_text_was_seen(
     paths: Paths, mine: StoredMemory, put: Put, tmp_path: Path
 ) -> None:
-    other = locate(str(tmp_path / "copy"))
+    other = Paths(str(tmp_path / "copy"))
     other_store = project_store(other)
     put("mine", to=other_store, title=mine.memory.title, content=mine.memory.data["content"])
     copy = find(other_store, "mine")
-    assert load_trust(other).is_trusted(copy)
-    assert load_trust(other).last_trusted(copy) is None
-    load_trust(other).record_names([copy])
-    load_trust(other).record_names([copy])
+    assert Trust(other).is_trusted(copy)
+    assert Trust(other).last_trusted(copy) is None
+    Trust(other).record_names([copy])
+    Trust(other).record_names([copy])
     with open(paths.state("trust", "trusted.jsonl"), encoding="ascii") as file:
         assert file.read().count('"seen"') == 1
     put("mine", to=other_store, title="Changed by somebody")
     changed = find(other_store, "mine")
-    trust = load_trust(other)
+    trust = Trust(other)
     assert trust.state_of(changed) == PENDING
     assert trust.has_trusted_name(other_store, "decision", "mine")
     assert (trust.last_trusted(changed) or {})["title"] == mine.memory.title
-    load_trust(paths).withdraw(mine)
-    assert load_trust(other).last_trusted(changed) is None, "it was withdrawn in the other project"
-    assert not load_trust(other).has_trusted_name(other_store, "decision", "mine")
+    Trust(paths).withdraw(mine)
+    assert Trust(other).last_trusted(changed) is None, "it was withdrawn in the other project"
+    assert not Trust(other).has_trusted_name(other_store, "decision", "mine")
 
 
 def test_a_forgotten_memory_has_no_trusted_name_while_another_project_trusts_its_text(
     paths: Paths, store: Store, put: Put, mine: StoredMemory, tmp_path: Path
 ) -> None:
-    assert not load_trust(paths).is_forgotten(mine)
-    load_trust(paths).withdraw(mine)
-    other = locate(str(tmp_path / "copy"))
+    assert not Trust(paths).is_forgotten(mine)
+    Trust(paths).withdraw(mine)
+    other = Paths(str(tmp_path / "copy"))
     other_store = project_store(other)
     put("mine", to=other_store, title=mine.memory.title, content=mine.memory.data["content"])
-    load_trust(other).accept([find(other_store, "mine")], "accept")
-    assert load_trust(other).has_trusted_name(other_store, "decision", "mine")
-    assert not load_trust(paths).has_trusted_name(store, "decision", "mine")
-    assert load_trust(paths).last_trusted(mine) is None
-    assert load_trust(paths).is_forgotten(mine)
+    Trust(other).accept([find(other_store, "mine")], "accept")
+    assert Trust(other).has_trusted_name(other_store, "decision", "mine")
+    assert not Trust(paths).has_trusted_name(store, "decision", "mine")
+    assert Trust(paths).last_trusted(mine) is None
+    assert Trust(paths).is_forgotten(mine)
 
 
 def test_a_memory_of_another_project_is_named_after_that_project(
     paths: Paths, store: Store, put: Put, tmp_path: Path
 ) -> None:
-    other = locate(str(tmp_path / "copy"))
+    other = Paths(str(tmp_path / "copy"))
     other_store = project_store(other)
     put("mine", to=other_store)
-    load_trust(paths).accept([find(other_store, "mine")], "accept")
-    assert load_trust(other).has_trusted_name(other_store, "decision", "mine")
-    assert not load_trust(paths).has_trusted_name(store, "decision", "mine")
+    Trust(paths).accept([find(other_store, "mine")], "accept")
+    assert Trust(other).has_trusted_name(other_store, "decision", "mine")
+    assert not Trust(paths).has_trusted_name(store, "decision", "mine")
 
 
 def test_a_name_is_noted_for_a_trusted_text_only_and_never_brings_trust_back(
     paths: Paths, store: Store, put: Put, mine: StoredMemory, tmp_path: Path
 ) -> None:
     put("theirs")
-    load_trust(paths).record_names([find(store, "theirs")])
+    Trust(paths).record_names([find(store, "theirs")])
     assert state_of(paths, store, "theirs") == PENDING
-    other = locate(str(tmp_path / "copy"))
+    other = Paths(str(tmp_path / "copy"))
     other_store = project_store(other)
     put("mine", to=other_store, title=mine.memory.title, content=mine.memory.data["content"])
-    before = load_trust(other)
-    load_trust(paths).withdraw(mine)
+    before = Trust(other)
+    Trust(paths).withdraw(mine)
     before.record_names([find(other_store, "mine")])
-    assert load_trust(other).state_of(find(other_store, "mine")) == PENDING
+    assert Trust(other).state_of(find(other_store, "mine")) == PENDING
 
 
 def test_what_another_process_accepted_meanwhile_counts_when_phrases_are_rejected(
@@ -341,7 +341,7 @@ def test_what_another_process_accepted_meanwhile_counts_when_phrases_are_rejecte
 ) -> None:
     put("mine")
     stored = find(store, "mine")
-    before = load_trust(paths)
-    load_trust(paths).accept([stored], "accept")
+    before = Trust(paths)
+    Trust(paths).accept([stored], "accept")
     before.reject(with_phrases(stored, ["somebody else's words"]))
-    assert load_trust(paths).state_of(stored) == TRUSTED
+    assert Trust(paths).state_of(stored) == TRUSTED

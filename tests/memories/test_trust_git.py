@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import lifecycle
 from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, load_trust
+from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, Trust
 from tests.project import Project
 
 
@@ -35,8 +35,8 @@ def memories(paths: Paths) -> dict[str, StoredMemory]:
 
 def trust(root: str) -> dict[str, str]:
     """Return the trust of every memory of the project in a folder, by id."""
-    paths = locate(root)
-    trust = load_trust(paths)
+    paths = Paths(root)
+    trust = Trust(paths)
     return {name: trust.state_of(stored) for name, stored in memories(paths).items()}
 
 
@@ -48,7 +48,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", project.home)
         patch.setenv("CLAUDE_CONFIG_DIR", project.config)
-        paths = locate(project.root)
+        paths = Paths(project.root)
         lifecycle.save(paths, project_store(paths), data("Mine"), approved=True)
         commit(project, "first")
         project.git("switch", "-q", "-c", "theirs")
@@ -150,7 +150,7 @@ def there_and_back(project: Project, box: str) -> str:
 def merged(project: Project, box: str) -> str:
     """Save on a branch in a worktree, and merge it."""
     project.git("worktree", "add", "-q", "-b", "own", box + "/own")
-    paths = locate(box + "/own")
+    paths = Paths(box + "/own")
     lifecycle.save(paths, project_store(paths), data("Saved elsewhere"), approved=True)
     project.git("-C", box + "/own", "add", "-A")
     project.git("-C", box + "/own", "commit", "-q", "-m", "own")
@@ -169,7 +169,7 @@ def test_the_same_text_is_trusted_wherever_it_is(repository: Project, move: Call
 
 
 def test_a_conflict_resolved_to_the_user_s_own_text_is_trusted(repository: Project) -> None:
-    paths = locate(repository.root)
+    paths = Paths(repository.root)
     lifecycle.edit(paths, memories(paths)["mine"], lambda _: {"title": "Ours"}, "edited", approved=True)
     commit(repository, "ours")
     assert repository.process(["git", "merge", "-q", "conflict"]).returncode == 1
@@ -181,10 +181,10 @@ def test_a_conflict_resolved_to_the_user_s_own_text_is_trusted(repository: Proje
 @pytest.mark.parametrize("status", [PENDING, REJECTED])
 def test_forgetting_and_restoring_by_git_trusts_nothing(repository: Project, status: str) -> None:
     repository.git("merge", "-q", "theirs")
-    paths = locate(repository.root)
+    paths = Paths(repository.root)
     port = memories(paths)["port"]
     if status == REJECTED:
-        load_trust(paths).reject(port)
+        Trust(paths).reject(port)
     lifecycle.forget(paths, port, "", at_once=True, grace_days=30)
     repository.git("restore", ".")
     assert trust(repository.root) == {"mine": TRUSTED, "port": status}
@@ -195,7 +195,7 @@ def test_forgetting_and_restoring_by_git_trusts_nothing(repository: Project, sta
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_forgotten_memory_that_git_brings_back_is_pending(repository: Project, at_once: bool) -> None:
-    paths = locate(repository.root)
+    paths = Paths(repository.root)
     lifecycle.forget(paths, memories(paths)["mine"], "", at_once=at_once, grace_days=30)
     repository.git("restore", ".")
     assert trust(repository.root) == {"mine": PENDING}
@@ -204,9 +204,9 @@ def test_a_forgotten_memory_that_git_brings_back_is_pending(repository: Project,
 @pytest.mark.parametrize("status", [PENDING, REJECTED])
 def test_renaming_trusts_nothing(repository: Project, status: str) -> None:
     repository.git("merge", "-q", "theirs")
-    paths = locate(repository.root)
+    paths = Paths(repository.root)
     if status == REJECTED:
-        load_trust(paths).reject(memories(paths)["port"])
+        Trust(paths).reject(memories(paths)["port"])
     folder = os.path.join(repository.root, ".claude", "memory", "decisions")
     os.rename(folder + "/port.json", folder + "/other.json")
     assert trust(repository.root) == {"mine": TRUSTED, "other": status}
@@ -215,7 +215,7 @@ def test_renaming_trusts_nothing(repository: Project, status: str) -> None:
 def test_no_git_runs_and_no_git_file_is_read_to_decide(
     repository: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    paths = locate(repository.root)
+    paths = Paths(repository.root)
     opened: list[str] = []
     true = os.open
 
@@ -225,7 +225,7 @@ def test_no_git_runs_and_no_git_file_is_read_to_decide(
 
     monkeypatch.setattr(os, "open", noted)
     monkeypatch.setenv("PATH", "/nowhere")
-    trust = load_trust(paths)
+    trust = Trust(paths)
     assert [trust.state_of(stored) for stored in memories(paths).values()] == [TRUSTED]
     assert opened
     assert not [path for path in opened if ".git" in path]

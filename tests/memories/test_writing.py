@@ -27,10 +27,10 @@ WRITERS, EACH = 8, 6
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import memory_files, writing
 from memory_plugin.memories.record import categories, new_memory
-places = locate(sys.argv[2])
+places = Paths(sys.argv[2])
 store = memory_files.project_store(places)
 Paths.lock.__defaults__ = (40.0,)  # all of them at once may take longer than a command waits
 for number in range(int(sys.argv[5])):

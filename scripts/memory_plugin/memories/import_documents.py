@@ -62,7 +62,7 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
     is_record = document.is_record or document.is_runbook or _STATUS in filled
     links = [] if document.is_guide or has_records else form("link_line").findall(text)
     has_links = links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text))
-    is_index = has_links or form("index_name").fullmatch(document.stem)
+    is_index = has_links or any(map(form("index_name").fullmatch, (document.stem, document.heading)))
     is_template = any(map(form("template").fullmatch, os.path.split(document.path)))
     reasons = {
         "a template": is_template or form("blank").match(title),
@@ -193,7 +193,9 @@ def _note(document: Document, owner: tuple[str, ...], parts: list[Section]) -> I
         said = said_in(part, document.unsaid, is_checklist)
         path = ": ".join(part.path[len(owner) :])
         texts += ["## %s\n\n%s" % (path, said) if path else said] if said else []
-    if texts and not owner and document.heading not in ("", title, *parts[0].path):
+    if not texts:
+        return
+    if not owner and document.heading not in ("", title, *parts[0].path):
         texts.insert(0, "# " + document.heading)
     about = "" if owner else str(document.fields.get("description", ""))
     is_said = about.rstrip(" .").lower() in "\n".join(texts).lower()
@@ -217,7 +219,8 @@ def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterat
     rules = [(part, rule) for part in stated for rule in statements_in(part, unsaid, is_checklist)]
     kinds = [statement_category(rule.text) for _, rule in rules]
     has_orders = bool(kinds) and 3 * sum(kind in _ORDERS for kind in kinds) >= 2 * len(kinds)
-    is_procedure = len(kinds) > 1 and form("in_steps").match(document.text.strip())
+    step = form("in_steps").search(document.text.strip()) if len(kinds) > 1 else None
+    is_procedure = step and (not step.start() or (document.is_runbook and not document.is_rules))
     if not (document.is_guide or document.is_diary or has_orders or len(document.parts) == 1) or is_procedure:
         yield from _notes(document, parts, reading)
         return
@@ -287,7 +290,9 @@ def _entry(
     stated = form("picked").sub(r"\1", texts.get(_STATUS, "")).strip() or "\n".join(in_head)
     draft = "draft" if fields.get("draft") == "true" else ""
     in_title = form("titled" if category == "decision" else "titled_steps").findall(title)
-    statuses = (", ".join(texts_in(fields.get(_STATUS))), stated, draft, *map("".join, in_title))
+    named = [name for name in fields if name.endswith((_STATUS, "_state"))]
+    in_fields = ", ".join(said for name in named for said in texts_in(fields[name]))
+    statuses = (in_fields, stated, draft, *map("".join, in_title))
     status = "\n".join(filter(None, dict.fromkeys(statuses)))
     is_unknown = stated and not facts.why_over(status) and form("unknown").match(without_markdown(status))
     related = (said for said in facts.relations(fields) if said.lower() not in status.lower())

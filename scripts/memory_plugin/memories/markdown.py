@@ -26,8 +26,6 @@ _LINK = re.compile(
 # No mark is looked for behind the next one of its kind, so that many open ones take no quadratic time.
 _STRONG = re.compile(_CODE_SPAN + r"|(?P<mark>\*\*|~~)(?=\S)(?P<shown>(?:(?!(?P=mark)).)+?)(?<=\S)(?P=mark)")
 _OWN_LINE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])\s|```|~~~|\|)")
-# A list, or else a paragraph.
-_BELOW = re.compile(r"(?:[ \t]*(?:[-*+]|\d{1,3}[.)])\s[^\n]*\n?(?:[ \t]+\S[^\n]*\n?)*\n*)+|(?:[^\n]+\n?)+")
 LINK = re.compile(r"\]\(|\[\[|http")
 _NO_TEXT = re.compile(r"`{3,}[^`]*\Z|~~~|\||---|===")  # a line of a fence, a table or a ruler
 _PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)")

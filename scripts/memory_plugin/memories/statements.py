@@ -18,11 +18,6 @@ _ITEM = re.compile(
     % markdown.CLAUSE
     + r"|(\s*)\*\*[^*\n]{3,140}[.!]\*\*(?:\s|\Z)"
 )
-# What is to be done: a paragraph that says so, a box, or a mark of an outline.
-TASK = re.compile(
-    r"\A(?:[\d.]+\s)?(?:TODO|FIXME|#todo)\b"
-    r"|\A\s*[-*+]\s+(?:\[[ xX]\]|(?:DOING|NOW|LATER|DONE|WAITING|CANCELL?ED|TODO(?! (?:comment|item|marker)))\b)\s"
-)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MAX_TEXT = 160  # of an introduction; a longer text says something itself
 _LONG_ITEM = 9  # words; names in lists are shorter
@@ -92,7 +87,7 @@ def _to_keep(blocks: list[Block], section: Section, is_checklist: bool) -> list[
     return [
         block
         for block in blocks
-        if (not TASK.match(block.text) or (is_checklist and "[" in block.text[:8]))
+        if (not form("task").search(block.text) or (is_checklist and block.kind != _TEXT))
         and not (block.text.startswith(">") and form("ended").match(block.text))
     ]
 
@@ -144,7 +139,8 @@ def _of_list(items: list[Block], lead: str, heading: str) -> list[Statement]:
     is_free = ended or not (lead and _states(lead))
     alone = [_states(said) or (is_free and _is_sentence(text, said)) for text, said in zip(texts, sentences)]
     name = heading if ended else markdown.with_lead(heading, lead)
-    if not telling or not (name or any(alone)) or form("structure").match(lead):
+    is_silent = form("structure").match(lead) or form("reasons").match(lead)
+    if is_silent or not telling or not (name or any(alone)):
         return []
     is_procedure = telling[0].kind == _STEP
     if name and (is_procedure or 2 * sum(alone) < len(alone)):
