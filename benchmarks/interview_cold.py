@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 from memory_plugin.interview.inputs import new_setup, read_pack  # noqa: E402
 from memory_plugin.interview.interview_store import Interview, InterviewStore  # noqa: E402
 from memory_plugin.interview.pipeline import start  # noqa: E402
-from memory_plugin.kernel.paths import locate  # noqa: E402
+from memory_plugin.kernel.paths import Paths  # noqa: E402
 
 SCRIPT = os.path.join(ROOT, "scripts", "memory.py")
 
@@ -97,7 +97,7 @@ def main() -> None:
             os.environ.update(HOME=folder, CLAUDE_CONFIG_DIR=os.path.join(folder, ".claude"))
             project = os.path.join(folder, "project")
             os.makedirs(os.path.join(project, ".git"))
-            paths = locate(project)
+            paths = Paths(project)
             store = InterviewStore(paths.state(), paths.project_key, "")
             interview = grown(store, size)
             store.close()

@@ -193,9 +193,9 @@ from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question
 from memory_plugin.kernel.judge.question import load_rubric
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
-places = locate(sys.argv[1])
+places = Paths(sys.argv[1])
 settings = load(places.config_dir, places.project_root)
 context = Context(places, settings, Deadline(20), "pair")
 judge = Judge("retrieval", context, waits=True)

@@ -32,7 +32,7 @@ from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.models import price_of
 from memory_plugin.kernel.judge.question import Question, Verdict, one_line
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings import Settings, shipped
 from memory_plugin.recall import decision
 from memory_plugin.recall.decision import Limits, choose
@@ -152,7 +152,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, patch.object(decision, "is_current", return_value=True):
         os.environ["CLAUDE_CONFIG_DIR"] = os.path.join(folder, "config")
         os.makedirs(os.path.join(folder, "project"))
-        paths = locate(os.path.join(folder, "project"))
+        paths = Paths(os.path.join(folder, "project"))
         for form in (WITHOUT, *options.when.split(",")):
             for errors in map(float, options.errors.split(",") if form != WITHOUT else ["0"]):
                 rows = []

@@ -33,7 +33,7 @@ from benchmarks.recall_stores import LIMIT, Record, Set, mean, sets
 from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.fastjson import as_texts
 from memory_plugin.kernel.judge.asking import Judge
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.gate import effective_length, load_gate
 from memory_plugin.recall.index_documents import put
@@ -180,7 +180,7 @@ def with_scripted_phrases(record: Record) -> Record:
 
 def with_model_phrases(memories: list[Record]) -> list[Record]:
     """Return memories with the phrases that the judge of recall writes. Raises SystemExit if it does not answer."""
-    paths = locate(os.getcwd())
+    paths = Paths(os.getcwd())
     context = Context(paths, load(paths.config_dir, None), Deadline(JUDGE_SECONDS))
     texts = [{name: str(record[name]) for name in ("id", "title", "body")} for record in memories]
     questions = [phrases_question(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)]

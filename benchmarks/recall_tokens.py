@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.survey import survey
 from memory_plugin.recall.decision import estimated_tokens, pointer_line, render
 from memory_plugin.recall.documents import memory_document
@@ -46,7 +46,7 @@ def _hit(document: Document) -> Hit:
 
 def main(roots: list[str]) -> int:
     """Print the table."""
-    items = [item for root in roots for item in survey(locate(root)).items]
+    items = [item for root in roots for item in survey(Paths(root)).items]
     documents = [memory_document(item.stored, "trusted") for item in items]
     if len(documents) < 2:
         sys.stderr.write("expected projects with two memories or more\n")

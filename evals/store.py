@@ -15,10 +15,10 @@ import sys
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "scripts"))
 
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories.survey import survey
-from memory_plugin.memories.trust import load_trust
+from memory_plugin.memories.trust import Trust
 from memory_plugin.recall.index_file import index_version
 from memory_plugin.recall.index_refresh import refresh_index
 from memory_plugin.sessions.past_index import refresh as refresh_sessions
@@ -39,8 +39,8 @@ def main() -> None:
     subprocess.run(["git", "init", "-q", project], check=True)
     shutil.copytree(os.path.join(HERE, "store"), project, dirs_exist_ok=True)
     os.rename(os.path.join(project, "memory"), os.path.join(project, ".claude", "memory"))
-    paths = locate(project)
-    load_trust(paths).accept([item.stored for item in survey(paths).items], "accepted")
+    paths = Paths(project)
+    Trust(paths).accept([item.stored for item in survey(paths).items], "accepted")
     refresh_index(paths, load(paths.config_dir, project))
     write_session(
         os.path.join(os.environ["CLAUDE_CONFIG_DIR"], "projects", re.sub(r"[^A-Za-z0-9]", "-", project)),

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories import lifecycle
 from memory_plugin.memories.memory_files import all_memories, project_store
@@ -56,7 +56,7 @@ def save_here(
         patch.setenv("HOME", os.path.dirname(config))
         patch.setenv("CLAUDE_CONFIG_DIR", config)
         patch.setattr(index_file, "_RESOLUTION_SECONDS", RESOLUTION_SECONDS)
-        paths = locate(root)
+        paths = Paths(root)
         store = project_store(paths)
         written = lifecycle.save(paths, store, data, approved=True)
         rebuild_index_md(store, all_memories(store))

@@ -23,7 +23,7 @@ from memory_plugin.capture.candidate import (
 )
 from memory_plugin.kernel import paths as state_files
 from memory_plugin.kernel.files import ReadFailed
-from memory_plugin.kernel.paths import Paths, load_data, locate, read_state, write_state
+from memory_plugin.kernel.paths import Paths, load_data, read_state, write_state
 from memory_plugin.memories.record import categories, new_memory, parse_memory
 
 RULE = Finding("", "correction", "preference", "use-not", 0.8)
@@ -34,7 +34,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home" / ".claude"))
     (tmp_path / "home" / ".claude").mkdir(parents=True)
     (tmp_path / "project" / ".git").mkdir(parents=True)
-    return locate(str(tmp_path / "project"))
+    return Paths(str(tmp_path / "project"))
 
 
 def made(text: str, *, strength: float = 0.8, session: str = "s1", kind: str = "correction") -> Candidate:

@@ -9,7 +9,7 @@ import pytest
 
 from memory_plugin.cli.command_context import UsageError
 from memory_plugin.cli.memory_input import MAX_TAGS, add_fields, check_fields, guard_of, project_files
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import InvalidMemory
 from memory_plugin.memories.record import MAX_ASKED_AS
 from tests.project import Project
@@ -64,7 +64,7 @@ def test_no_other_date_format_is_accepted(text: str) -> None:
 
 
 def test_a_pattern_below_the_project_begins_at_its_root(project: Project) -> None:
-    paths = locate(project.root)
+    paths = Paths(project.root)
     assert project_files([paths.project_root + "/gen/*.ts"], paths) == ["gen/*.ts"]
 
 
@@ -75,7 +75,7 @@ def test_a_path_outside_of_the_project_is_refused(
     """No call in the project names it, so the memory would never be shown for it."""
     monkeypatch.chdir(project.root)
     with pytest.raises(InvalidMemory, match="expected a path below the project"):
-        project_files([path], locate(project.root))
+        project_files([path], Paths(project.root))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_pattern_in_a_package_begins_where_its_folder_is(
     for name in (".git/HEAD", "packages/pay/src/a.ts", "docs/a.md", "packages/pay/docs/a.md"):
         project.write(name, "")
     monkeypatch.chdir(os.path.join(project.root, "packages", "pay"))
-    parser, paths = argparse.ArgumentParser(), locate(project.root)
+    parser, paths = argparse.ArgumentParser(), Paths(project.root)
     add_fields(parser)
     arguments = parser.parse_args(["--file", written, "--guard-file", "Edit(%s)" % written])
     guard = guard_of(arguments, paths) or {}

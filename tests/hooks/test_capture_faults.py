@@ -8,7 +8,7 @@ from typing import Callable
 
 import pytest
 
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths
 from tests.hooks.test_capture import CORRECTION, failing_session, stored
 from tests.project import SESSION, Project
 from tests.replies.builders import PLAIN, assistant_record, user_record, write_transcript
@@ -18,7 +18,7 @@ DECISION = "we decided to keep the sessions in Redis"
 
 def capture_file(project: Project) -> str:
     """Return the path of the project's candidates."""
-    return os.path.join(project.state, "capture", locate(project.root).project_key + ".json")
+    return os.path.join(project.state, "capture", Paths(project.root).project_key + ".json")
 
 
 def nothing(project: Project) -> None:

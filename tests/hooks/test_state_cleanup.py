@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.context import now
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.work.refresh import prune_state
 from tests.project import Project
 
@@ -36,7 +36,7 @@ def test_only_leftovers_are_deleted(
     project: Project, monkeypatch: pytest.MonkeyPatch, name: str, days: int, gone: bool
 ) -> None:
     monkeypatch.setenv("HOME", project.environment()["HOME"])
-    paths = locate(project.root)
+    paths = Paths(project.root)
     assert paths.state_dir is not None
     path = Path(paths.state_dir, *name.split("/"))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def test_only_leftovers_are_deleted(
 
 def test_this_projects_index_is_kept(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", project.environment()["HOME"])
-    paths = locate(project.root)
+    paths = Paths(project.root)
     path = Path(paths.state("index", paths.project_key + ".sqlite3"))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()

@@ -18,7 +18,7 @@ from memory_plugin.host.ancestry import (
     record_client,
 )
 from memory_plugin.host.caller import Caller, identify, is_route
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths
 from tests.project import SESSION, Project
 
 MARKED = {"CLAUDECODE": "1"}
@@ -136,7 +136,7 @@ def test_without_a_readable_environment_the_record_of_a_hook_names_the_folder(
     client = process(88, "claude")
     account = str(ancestry.account_config())
     monkeypatch.setitem(os.environ, "HOME", os.path.dirname(account))
-    record_client(locate(project.root), SESSION, client)
+    record_client(Paths(project.root), SESSION, client)
     assert read_record(account, client) is not None
     os.environ.update(MARKED, HOME="/evil", CLAUDE_CONFIG_DIR="/evil/.claude", CLAUDE_CODE_SESSION_ID="other")
     runner = Caller([process(90, "python3"), process(89, "bash"), client])
@@ -154,7 +154,7 @@ def test_for_an_unknown_client_the_home_of_the_account_is_used(project: Project)
 def test_the_settings_of_the_recorded_project_are_read_for_any_folder(project: Project) -> None:
     project.write(".claude/settings.json", {"env": {"OPENAI_API_KEY": "theirs"}})
     client = process(88, "claude", {"HOME": project.home, "CLAUDE_CONFIG_DIR": project.config})
-    record_client(locate(project.root), SESSION, client)
+    record_client(Paths(project.root), SESSION, client)
     os.environ.update(MARKED, OPENAI_API_KEY="theirs")
     os.chdir("/")
     taint = Caller([process(90, "python3", MARKED), client]).settle("/usr")
@@ -176,7 +176,7 @@ def test_a_record_counts_for_one_process_since_the_last_boot(
     project: Project, change: dict[str, Any]
 ) -> None:
     client = process(88, "claude")
-    record_client(locate(project.root), SESSION, client)
+    record_client(Paths(project.root), SESSION, client)
     path = os.path.join(project.state, "clients", "88.json")
     with open(path, encoding="ascii") as file:
         row = json.load(file)
@@ -187,7 +187,7 @@ def test_a_record_counts_for_one_process_since_the_last_boot(
 
 
 def test_a_record_is_written_once_and_keeps_the_last_sessions(project: Project) -> None:
-    client, paths = process(88, "claude"), locate(project.root)
+    client, paths = process(88, "claude"), Paths(project.root)
     path = os.path.join(project.state, "clients", "88.json")
     record_client(paths, "s0", client)
     before = os.stat(path)
@@ -203,7 +203,7 @@ def test_a_record_is_written_once_and_keeps_the_last_sessions(project: Project) 
 
 
 def test_a_client_inside_another_client_is_not_recorded(project: Project) -> None:
-    record_client(locate(project.root), SESSION, process(88, "claude", MARKED))
+    record_client(Paths(project.root), SESSION, process(88, "claude", MARKED))
     assert not os.path.exists(os.path.join(project.state, "clients"))
 
 
@@ -281,7 +281,7 @@ def test_a_detached_command_counts_as_claudes_while_a_client_runs(
     project: Project, chain: list[Ancestor], inside: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = Ancestor(500, 1, "500", "claude", terminal=True, words=("claude",))
-    record_client(locate(project.root), SESSION, client)
+    record_client(Paths(project.root), SESSION, client)
     monkeypatch.setattr(ancestry, "finder", lambda: {500: client}.get)
     assert Caller(chain).inside is inside
 
@@ -295,7 +295,7 @@ def test_a_terminal_that_another_user_s_server_opened_is_the_users(
 ) -> None:
     """As an SSH server, or the relay of a Linux subsystem, which root owns."""
     client = Ancestor(500, 1, "500", "claude", terminal=True, words=("claude",))
-    record_client(locate(project.root), SESSION, client)
+    record_client(Paths(project.root), SESSION, client)
     monkeypatch.setattr(ancestry, "finder", lambda: {500: client}.get)
     monkeypatch.setattr(Ancestor, "is_another_users", lambda self: self.name == "SessionLeader")
     assert not Caller(detached(("python3", 900), ("bash", 800), ("SessionLeader", 700), terminal=True)).inside
@@ -305,7 +305,7 @@ def test_a_terminal_with_a_control_group_of_its_own_is_the_users(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = Ancestor(500, 1, "500", "claude", terminal=True, words=("claude",))
-    record_client(locate(project.root), SESSION, client)
+    record_client(Paths(project.root), SESSION, client)
     monkeypatch.setattr(ancestry, "finder", lambda: {500: client}.get)
     monkeypatch.setattr(Ancestor, "control_group", lambda self: self.name)
     assert not Caller(detached(("python3", 900), ("bash", 800), ("kitty", 700), terminal=True)).inside

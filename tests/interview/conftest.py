@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.interview.interview_store import InterviewStore
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 
 
 @pytest.fixture
 def paths(tmp_path: Path) -> Paths:
     """Return the paths of an empty project."""
     os.makedirs(tmp_path / "project" / ".git")
-    return locate(str(tmp_path / "project"))
+    return Paths(str(tmp_path / "project"))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.context import Context, Deadline, LedgerError
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.records import Form, Records
 from memory_plugin.kernel.settings import Settings, shipped
 
@@ -18,7 +18,7 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
     """Return the context of a new project with an empty home."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
     (tmp_path / "project").mkdir()
-    return Context(locate(str(tmp_path / "project")), Settings(shipped("defaults.json")), Deadline(60), "s1")
+    return Context(Paths(str(tmp_path / "project")), Settings(shipped("defaults.json")), Deadline(60), "s1")
 
 
 def test_within_only_ever_shortens_the_deadline(context: Context) -> None:

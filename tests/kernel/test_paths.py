@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from memory_plugin.kernel.paths import (
+    Paths,
     config_folder,
     data_path,
     git_folder,
-    locate,
     main_worktree,
     project_root,
     state_folder,
@@ -193,10 +193,10 @@ def test_places_name_the_project_for_people_and_surely(
 ) -> None:
     one, two = make_project(), make_project()
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", one.config)
-    keys = {locate(project.root).project_key for project in (one, two)}
+    keys = {Paths(project.root).project_key for project in (one, two)}
     assert len(keys) == 2
     assert all(key.startswith("project-") for key in keys)
-    assert locate(one.root).state("a", "b") == os.path.join(one.state, "a", "b")
+    assert Paths(one.root).state("a", "b") == os.path.join(one.state, "a", "b")
 
 
 def test_without_state_a_path_in_it_is_an_error_that_says_why(
@@ -204,7 +204,7 @@ def test_without_state_a_path_in_it_is_an_error_that_says_why(
 ) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", os.path.join(project.root, "evil"))
     with pytest.raises(RuntimeError, match="inside the project"):
-        locate(project.root).state("index")
+        Paths(project.root).state("index")
 
 
 def test_the_plugin_s_data_is_found() -> None:

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.memories.memory_files import all_memories, stores
-from memory_plugin.memories.trust import load_trust
+from memory_plugin.memories.trust import Trust
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_refresh import refresh_index
 from tests.project import IS_WINDOWS, Project
@@ -65,7 +65,7 @@ def put_accepted(project: Project, name: str, data: object) -> str:
 def accept_all(paths: Paths) -> None:
     """Trust every memory of all stores, as `memory accept` does."""
     found = [stored for one in stores(paths) for stored in all_memories(one)]
-    load_trust(paths).accept(found, "accept")
+    Trust(paths).accept(found, "accept")
 
 
 def rewrite_in_place(path: str, data: dict[str, Any]) -> None:
@@ -144,7 +144,7 @@ def at_home(project: Project) -> Iterator[Paths]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", project.home)
         patch.setenv("CLAUDE_CONFIG_DIR", project.config)
-        yield locate(project.root)
+        yield Paths(project.root)
 
 
 def all_documents(connection: Connection, scope: str = "") -> list[Document]:

@@ -18,7 +18,7 @@ from memory_plugin.memories.guard_file import guard_file_path
 from memory_plugin.memories.lifecycle import edit, forget, save
 from memory_plugin.memories.memory_files import all_memories, stores
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.trust import load_trust
+from memory_plugin.memories.trust import Trust
 from memory_plugin.recall import index_file, index_refresh, store_refresh
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import refresh_index
@@ -120,14 +120,14 @@ def change(project: Project, paths: Paths, random: random.Random) -> None:
         put(project, name, data(random, folder), folder)
         if random.random() < 0.8:
             accepted = [one for one in all_memories(stores(paths)[0]) if one.path == path]
-            load_trust(paths).accept(accepted, "accept")
+            Trust(paths).accept(accepted, "accept")
     elif what < 0.8:
         if os.path.lexists(path):
             os.unlink(path)
     else:
         found = [one for each in stores(paths) for one in all_memories(each)]
         chosen = random.sample(found, min(len(found), 2))
-        trust = load_trust(paths)
+        trust = Trust(paths)
         trust.reject(*chosen) if what > 0.9 else trust.accept(chosen, "accept")
 
 

@@ -15,7 +15,7 @@ from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories.lifecycle import save
 from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store, store_key
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.trust import load_trust
+from memory_plugin.memories.trust import Trust
 from memory_plugin.memories.trust_file import LOCK
 from memory_plugin.recall import index_refresh
 from memory_plugin.recall.index_file import index_path, meta_get, meta_set, open_index
@@ -186,10 +186,10 @@ def test_decisions_of_elsewhere_are_followed_without_reading_the_store(project: 
         fully(paths)
         later()
         stored = [one for one in all_memories(project_store(paths)) if one.memory.id == "m3"]
-        load_trust(paths).accept(stored, "accept")
+        Trust(paths).accept(stored, "accept")
         later()
         assert inline(paths) == RefreshReport(read=1)
-        load_trust(paths).reject(stored[0])
+        Trust(paths).reject(stored[0])
         later()
         assert inline(paths) == RefreshReport(read=1)
         assert injectable(paths) == set()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.context import Context, Deadline
-from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import pipeline as lookup
 from memory_plugin.recall.gate import Answer, Prompt, admit
@@ -42,7 +42,7 @@ def test_ranking_leaves_time_for_the_judges(
             super().__init__(answer, context)
 
     monkeypatch.setattr(lookup, "Lookup", Watched)
-    context = Context(locate(str(tmp_path / "project")), load(None, None), Deadline(left), "s")
+    context = Context(Paths(str(tmp_path / "project")), load(None, None), Deadline(left), "s")
     answer = recalled("Which database does billing use?", context)
     assert answer.block == ""
     assert most - 0.5 < given[0] <= most

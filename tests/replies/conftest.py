@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 
 
 @pytest.fixture
@@ -14,4 +14,4 @@ def paths(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Paths:  # noqa: ANN
     """Return the paths of a new project with its own config folder."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
     (tmp_path / "project").mkdir()
-    return locate(str(tmp_path / "project"))
+    return Paths(str(tmp_path / "project"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.context import Deadline
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.sessions import langfuse
 from memory_plugin.sessions.grade import GradeResult, SessionScorer, grade_session
@@ -52,7 +52,7 @@ class Bench:
     @property
     def paths(self) -> Paths:
         """Return the paths of the project."""
-        return locate(str(self.root))
+        return Paths(str(self.root))
 
     @property
     def scorer(self) -> SessionScorer:

@@ -195,10 +195,9 @@ def own_sentences(prompt: str) -> list[str]:
     if len(prompt) > LONG_PROMPT:
         ends = dict.fromkeys([*paragraphs[:1], *paragraphs[-1:]])
         paragraphs = [part for part in ends if len(part) <= _MAX_PARAGRAPH // 2 and not _BULLET.match(part)]
-    answers = _ANSWERS.match(text) is not None
     sentences: list[str] = []
     for paragraph in paragraphs:
-        lines, continues = _own_lines(paragraph, lists_own=answers)
+        lines, continues = _own_lines(paragraph, lists_own=bool(_ANSWERS.match(text)))
         sentences += _sentences("\n".join(lines))
         if not continues:
             break

@@ -26,7 +26,7 @@ from ..host.commands import COMMANDS, DAILY, MORE, SHARING, TABLE, second_words
 from ..host.environment import launch_folder
 from ..kernel.fastjson import as_text, as_texts
 from ..kernel.files import Busy, bug_text, error_text
-from ..kernel.paths import locate
+from ..kernel.paths import Paths
 from ..memories import InvalidMemory
 from ..memories.tickets import FOLDER, OPTION, settle, take_ticket
 from ..work import WorkError
@@ -114,7 +114,7 @@ def _prepared(argv: list[str], console: Console, caller: Caller) -> tuple[Namesp
     caller.settle_folders()
     root = _root(arguments.root)
     taint = caller.settle(root)
-    context = CommandContext(locate(root), console, taint, caller)
+    context = CommandContext(Paths(root), console, taint, caller)
     return arguments, context, handler_of(arguments.command)
 
 

@@ -173,13 +173,9 @@ def _forms(entry: str, irregular: Mapping[str, str]) -> Iterator[tuple[tuple[str
         forms.append((word + "s", ""))
     elif kind == "v":
         others = irregular.get(word, _REGULAR.replace("_", word)).split()
-        forms += [(form, _suffix(form)) for form in others]
+        forms += [(form, next(_SUFFIXES[end] for end in _SUFFIXES if form.endswith(end))) for form in others]
     for form, suffix in forms:
         yield (*words[:at], form, *words[at + 1 :]), suffix
-
-
-def _suffix(form: str) -> str:
-    return next(suffix for ending, suffix in _SUFFIXES.items() if form.endswith(ending))
 
 
 class Frame(NamedTuple):

@@ -14,7 +14,7 @@ from ..host.environment import Taint, clean, launch_folder, restore_launch_value
 from ..kernel.context import Context, Deadline, LedgerError
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import bug_text, os_error_text
-from ..kernel.paths import Paths, locate
+from ..kernel.paths import Paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,13 +103,13 @@ def run(event: str, host: str = "") -> int:
         taint = clean(launch_folder())
         if switched_off():
             return 0
-        paths = locate(launch_folder())
+        paths = Paths(launch_folder())
         payload = _payload(_read())
         session = id_field(payload.get("session_id"))
         if "CLAUDE_PROJECT_DIR" not in os.environ and os.path.isdir(folder := path_field(payload.get("cwd"))):
             # Older hosts do not set CLAUDE_PROJECT_DIR, so only the event names the project; the settings of either folder keep judges off.
             taint.add(clean(folder))
-            paths = locate(folder)
+            paths = Paths(folder)
         if starter is not None and event in ("SessionStart", "UserPromptSubmit") and session:
             _record_client(paths, session, starter)
         happened = Event(event, payload, paths, taint, deadline)

@@ -7,7 +7,7 @@ import sys
 
 from ..kernel.fastjson import as_object, as_text, digest, loads
 from ..kernel.files import make_folder, open_to_read, os_error_text, write_problem
-from ..kernel.paths import Paths, locate, read_state, record_once, session_file
+from ..kernel.paths import Paths, read_state, record_once, session_file
 from ..work.status_line import FOLDER, refresh_script, status_text
 
 TYPE_CHECKING = False
@@ -360,7 +360,7 @@ def print_status_line() -> int:
         is_described = sys.stdin is not None and not sys.stdin.isatty()
         text = sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace") if is_described else "{}"
         payload = as_object(loads(text))
-        line = status_text(locate(_folder(payload)), as_text(payload.get("session_id")))
+        line = status_text(Paths(_folder(payload)), as_text(payload.get("session_id")))
         os.write(1, (line + "\n").encode("utf-8"))
     except Exception:
         return 0

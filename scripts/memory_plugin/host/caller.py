@@ -149,7 +149,8 @@ def _client_of_orphan(chain: list[ancestry.Ancestor]) -> ancestry.Ancestor | Non
     A command can detach itself. Then it has no terminal, or one that was opened after the client started, by a process that init adopted.
     The user's terminal is older, or has a control group of its own, or a server of another user opened it.
     """
-    root = _oldest(chain)
+    # The child of init, or what init adopted.
+    root = next((below for below, above in zip(chain, chain[1:]) if above.is_init), None)
     if root is None:
         return None
     for config in dict.fromkeys(filter(None, [config_folder(), ancestry.account_config()])):
@@ -158,11 +159,6 @@ def _client_of_orphan(chain: list[ancestry.Ancestor]) -> ancestry.Ancestor | Non
             if client is not None and record.is_of(client) and _may_have_started(client, root, chain[0]):
                 return client
     return None
-
-
-def _oldest(chain: list[ancestry.Ancestor]) -> ancestry.Ancestor | None:
-    """Return the ancestor that is a child of init, or was adopted by it; None if there is none."""
-    return next((below for below, above in zip(chain, chain[1:]) if above.is_init), None)
 
 
 def _may_have_started(client: ancestry.Ancestor, root: ancestry.Ancestor, own: ancestry.Ancestor) -> bool:

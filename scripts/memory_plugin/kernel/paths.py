@@ -203,11 +203,6 @@ def _slug(name: str) -> str:
     return letters[:40].strip("-") or "project"
 
 
-def locate(launch: str) -> Paths:
-    """Return the paths of the project that contains the folder `launch`."""
-    return Paths(launch)
-
-
 def load_data(*parts: str) -> dict[str, Any]:
     """Read the object in `config/PARTS.json`, at each call; `("recall", "gate")` names `config/recall/gate.json`.
 

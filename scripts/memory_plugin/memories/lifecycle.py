@@ -31,7 +31,7 @@ from .record import (
 )
 from .relations import name_for, older_names
 from .survey import Item
-from .trust import REJECTED, TRUSTED, Trust, load_trust, with_phrases
+from .trust import REJECTED, TRUSTED, Trust, with_phrases
 from .writing import Data, Written
 
 _REJECTED_PHRASES = "%s: you rejected its search phrases; to add one: memory edit %s --asked-as 'a phrase'"
@@ -135,7 +135,7 @@ def add_phrases(paths: Paths, stored: StoredMemory, phrases: list[str]) -> Writt
 
     Raises InvalidMemory if someone else added some meanwhile, or if the user rejected some: then only the user adds any.
     """
-    if load_trust(paths).has_rejected_phrases(stored):
+    if Trust(paths).has_rejected_phrases(stored):
         raise InvalidMemory(_REJECTED_PHRASES % (stored.memory.id, stored.memory.id))
 
     def added(present: Data) -> Data:
@@ -233,7 +233,7 @@ def move(paths: Paths, stored: StoredMemory, category: Category, store: Store, a
     before = before_write(paths, stored)
     writing.require_writable(paths, stored)
     written = writing.add(paths, store, data)
-    load_trust(paths).erase(stored)  # first, because both have the same digest if only the store changes
+    Trust(paths).erase(stored)  # first, because both have the same digest if only the store changes
     trust_written(paths, [Change(written, before)], approved, "edit")
     writing.remove(paths, stored)
     return written
@@ -245,7 +245,7 @@ def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace
     Trust is withdrawn first: a file that remains or reappears is pending. Where the file cannot be written, nothing changes.
     """
     writing.require_writable(paths, stored)
-    trust = load_trust(paths)
+    trust = Trust(paths)
     (trust.erase if at_once else trust.withdraw)(stored)
     if at_once:
         return Removal(stored.memory.id, writing.remove(paths, stored), "")
@@ -260,7 +260,7 @@ def archive(paths: Paths, stored: StoredMemory, reason: str) -> Written:
     reason_text = clean_text(reason, "archived_reason", [])
     if before_write(paths, stored).state != TRUSTED:
         writing.require_writable(paths, stored)
-        load_trust(paths).withdraw(stored)
+        Trust(paths).withdraw(stored)
     fields = {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": reason_text}
     return edit(paths, stored, fields, "archived", approved=True, how="archive", cleaned=False)
 
@@ -291,7 +291,7 @@ def remove_expired_retired(
     Temporary files of killed writers are deleted too.
     """
     deleted = writing.sweep(paths, store)
-    trust = load_trust(paths)
+    trust = Trust(paths)
     for stored in memories:
         due = _after(str(stored.memory.data.get("retired_at") or ""), grace_days)
         if stored.memory.status == RETIRED and due and due <= now_iso() and trust.is_forgotten(stored):
@@ -303,7 +303,7 @@ def remove_expired_retired(
 
 def before_write(paths: Paths, stored: StoredMemory) -> Before:
     """Return what is known about a memory before a write."""
-    trust = load_trust(paths)
+    trust = Trust(paths)
     if stored.memory.status != ACTIVE and not trust.is_trusted(stored):
         active = stored.memory._replace(status=ACTIVE, data={**stored.memory.data, "record_status": ACTIVE})
         stored = stored._replace(memory=active)
@@ -320,7 +320,7 @@ def trust_written(paths: Paths, changes: Iterable[Change], approved: bool, how: 
     The files exist already and are pending until this succeeds. Raises OSError, which says so.
     """
     try:
-        trust = load_trust(paths)
+        trust = Trust(paths)
         changes = list(changes)
         covered = [text for change in changes if approved and (text := _covered(trust, change)) is not None]
         trust.accept(covered, how) if covered else None

@@ -16,7 +16,7 @@ from .hygiene import clean_data
 from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, stores, why_not_read
 from .record import ACTIVE, categories
 from .relations import Link, Resolution, meant_key, plain_title, resolve
-from .trust import PENDING, REJECTED, TRUSTED, Trust, load_trust
+from .trust import PENDING, REJECTED, TRUSTED, Trust
 
 _CUT_OFF = "\u2026. "
 _MAX_NAMED = 10
@@ -72,7 +72,7 @@ def survey(paths: Paths, accept_from: Collection[str] = ()) -> Survey:
     `accept_from` is the user's setting of that name. Raises TrustUnreadable.
     """
     result = Survey([], [], [])
-    trust = None if paths.state_dir is None else load_trust(paths, accept_from)
+    trust = None if paths.state_dir is None else Trust(paths, accept_from)
     found: list[Item] = []  # in all stores, because one memory may supersede another in the other store
     for store in stores(paths):
         result.left_alone.extend(filter(None, [why_not_read(store)]))

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from ..kernel.fastjson import as_texts, dumps
 from ..kernel.files import make_folder, remove_file, replace_file
-from ..kernel.paths import Paths, locate, read_state
+from ..kernel.paths import Paths, read_state
 from . import InvalidMemory
 from .hygiene import clean_data
 from .memory_files import USER, Store, StoredMemory
@@ -29,16 +29,12 @@ _OWN = ("save", "edit", "interview", "capture")  # how texts of the user become 
 _MAX_TEXT = 1 << 20
 
 
-def load_trust(paths: Paths, accept_from: Collection[str] = ()) -> Trust:
-    """Return the user's decisions about texts in all stores; `accept_from` is the user's own setting of that name.
-
-    Raises TrustUnreadable if a record exists but cannot be read, and RuntimeError without a state folder.
-    """
-    return Trust(paths, accept_from)
-
-
 class Trust:
-    """The texts that the user trusts and those that the user rejected. A change is on the disk when its method returns."""
+    """The texts that the user trusts and those that the user rejected, in all stores; `accept_from` is the user's own setting of that name.
+
+    A change is on the disk when its method returns. Raises TrustUnreadable if a record exists but cannot be read, and RuntimeError
+    without a state folder.
+    """
 
     def __init__(self, paths: Paths, accept_from: Collection[str] = ()) -> None:
         self._paths = paths
@@ -244,7 +240,7 @@ class Trust:
         if store.worktree is None:
             return USER
         own = store.worktree == self._paths.project_root
-        return (self._paths if own else locate(store.worktree)).project_key
+        return (self._paths if own else Paths(store.worktree)).project_key
 
 
 def _digests(stored: StoredMemory) -> tuple[TextDigests, TextDigests]:

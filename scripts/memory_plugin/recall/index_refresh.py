@@ -23,7 +23,7 @@ from ..kernel.text.clean import counted
 from ..memories.memory_files import stores
 from ..memories.nearby import note_folders
 from ..memories.record import categories
-from ..memories.trust import PENDING, load_trust
+from ..memories.trust import PENDING, Trust
 from ..memories.trust_file import decision_paths
 from . import index_file
 from .index_documents import (
@@ -142,7 +142,7 @@ def refresh(
     watched = _watched(paths, settings)
     marks = index_file.snapshot(watched, wait=budget.entries is None)  # a hook does not wait
     settings = load(paths.config_dir, paths.project_root)
-    trust = load_trust(paths, settings.texts("trust.accept_from"))
+    trust = Trust(paths, settings.texts("trust.accept_from"))
     present = trust.trusted, trust.rejected, trust.accept_from
     decided, trust_state = index_file.new_decisions(connection, *present)
     with transaction(connection):

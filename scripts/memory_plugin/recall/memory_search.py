@@ -19,7 +19,7 @@ from ..memories.nearby import note_folders, notes
 from ..memories.record import Memory
 from ..memories.relations import name_for
 from ..memories.survey import Item, Survey, judged_item, survey
-from ..memories.trust import Trust, load_trust
+from ..memories.trust import Trust
 from .documents import UNREADABLE, memory_document, note_document
 from .index_documents import apply_supersession, put, superseded_documents, texts
 from .index_file import INDEX_ERRORS, index_path, open_index, transaction
@@ -149,7 +149,7 @@ def overview(paths: Paths, settings: Settings, *, is_current: bool = False) -> S
     except (*INDEX_ERRORS, OSError, RuntimeError):
         return survey(paths, accept_from)
     result = Survey([], [], [])
-    trust = load_trust(paths, accept_from)
+    trust = Trust(paths, accept_from)
     with closing(connection):
         for store in stores(paths):
             _add_store(connection, store, trust, result)

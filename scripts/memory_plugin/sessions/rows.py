@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..kernel.context import Ledger, LedgerError, now_iso
 from ..kernel.files import read_regular
 from ..kernel.judge.question import Values
-from ..kernel.paths import Paths, locate, read_state
+from ..kernel.paths import Paths, read_state
 from ..kernel.records import Form, Records, counts, mapping, number_or_null
 from ..kernel.stats import Estimate, bootstrap, share, spearman, weighted_kappa
 from .material import PreparedSession, rubric_digest
@@ -45,7 +45,7 @@ def session_id(prepared: PreparedSession) -> str:
 
 def project_of(folder: str, paths: Paths) -> str:
     """Return the key of the project of a session that ran in a folder; the current project's if the folder is unknown."""
-    return locate(folder).project_key if os.path.isabs(folder) else paths.project_key
+    return Paths(folder).project_key if os.path.isabs(folder) else paths.project_key
 
 
 def append_row(paths: Paths, row: dict[str, Any]) -> None:

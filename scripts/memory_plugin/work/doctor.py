@@ -12,7 +12,7 @@ from ..memories.memory_files import PROJECT, USER, stores, why_not_read
 from ..memories.nearby import notes_elsewhere, unread_nearby
 from ..memories.repository import git
 from ..memories.survey import CHANGED, Survey
-from ..memories.trust import load_trust
+from ..memories.trust import Trust
 from ..memories.trust_file import TrustUnreadable
 from . import WorkContext, installation
 from .check import NOTED, StoreFinding, check_memories, file_findings
@@ -100,7 +100,7 @@ def _pending(survey: Survey) -> Check:
 
 def _record(context: WorkContext) -> Check:
     """Report damage in the records of what the user trusted and rejected."""
-    trust = load_trust(context.paths)
+    trust = Trust(context.paths)
     damaged = sum(file.damaged_lines() for file in (trust.trusted, trust.rejected))
     if damaged:
         text = "damaged lines in the record, which are ignored: %d" % damaged

@@ -21,7 +21,7 @@ from ..memories.record import ACTIVE, RETIRED, Memory, body_text, guard_problem
 from ..memories.relations import Similarity, name_for
 from ..memories.repository import gone_files
 from ..memories.survey import PHRASES, SUPERSEDED, Item
-from ..memories.trust import REJECTED, TRUSTED, Trust, load_trust
+from ..memories.trust import REJECTED, TRUSTED, Trust
 from ..memories.writing import Written
 from ..recall.index_documents import guarded_version
 from ..recall.memory_search import neighbors
@@ -152,7 +152,7 @@ def is_guarded(stored: StoredMemory, context: WorkContext) -> bool:
     """Return whether a guard of this memory is in force, in its current version or its last trusted one."""
     if context.paths.state_dir is None:
         return False
-    return guarded_version(stored, load_trust(context.paths, context.accept_from)) is not None
+    return guarded_version(stored, Trust(context.paths, context.accept_from)) is not None
 
 
 def phrase_lines(context: WorkContext) -> list[str]:
@@ -215,7 +215,7 @@ def guard_rows(items: list[Item], context: WorkContext) -> list[_GuardRow]:
     """Return the memories that have a guard, with its state, sorted by key."""
     if context.paths.state_dir is None:
         return []
-    trust = load_trust(context.paths, context.accept_from)
+    trust = Trust(context.paths, context.accept_from)
     enabled = context.settings.flag("guards.enabled")
     rows = [row for item in items if (row := _row(item, trust, enabled=enabled)) is not None]
     return sorted(rows, key=lambda row: row.item.stored.key)

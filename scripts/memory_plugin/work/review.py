@@ -19,7 +19,7 @@ from ..memories.memory_text import TEXT, FieldChange, changes, lines_of, shown_f
 from ..memories.record import ACTIVE, body_content, categories, new_memory, parse_memory
 from ..memories.repository import ClaimedCommit, claimed_commits
 from ..memories.survey import CHANGED, NEW, PHRASES, Item, shortest_names
-from ..memories.trust import PENDING, Trust, load_trust
+from ..memories.trust import PENDING, Trust
 from . import WorkContext, WorkError
 from .candidate_check import check_for
 from .memory_facts import as_json, holds_guard, is_personal, place_lines, redaction_lines
@@ -74,7 +74,7 @@ def _pending_entries(context: WorkContext) -> list[ReviewEntry]:
     pending = [item for item in items if item.is_pending]
     if not pending:
         return []
-    trust = load_trust(context.paths)
+    trust = Trust(context.paths)
     commits: dict[str, ClaimedCommit] = {}
     for store in {item.stored.store for item in pending}:
         files = [item.stored.path for item in pending if item.stored.store == store]
@@ -182,11 +182,11 @@ def apply(action: Action, entries: Sequence[ReviewEntry], context: WorkContext) 
     if action == EDIT:
         lines = _edit(entries[0].subject, context)
     elif action == ACCEPT and memories:
-        load_trust(context.paths).accept(memories, "accept")
+        Trust(context.paths).accept(memories, "accept")
     elif action == ACCEPT:
         lines = [line for candidate in candidates for line in _store(memory_data(candidate), context)]
     elif memories:
-        load_trust(context.paths).reject(*memories)
+        Trust(context.paths).reject(*memories)
         lines = stays_replaced({stored.key for stored in memories}, context)
     if candidates and lines is not None:
         with CandidateFile(context.paths).change() as present:

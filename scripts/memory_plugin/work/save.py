@@ -19,7 +19,7 @@ from ..memories.memory_files import MAX_BYTES, PROJECT, StoredMemory, named_stor
 from ..memories.record import ACTIVE, MAX_TITLE, Memory, categories, main_text, new_memory, parse_memory
 from ..memories.relations import name_for, older_names, plain_title
 from ..memories.survey import TAKEN, Item
-from ..memories.trust import TRUSTED, load_trust
+from ..memories.trust import TRUSTED, Trust
 from ..memories.writing import Data, Written
 from . import WorkContext, WorkError, memory_facts
 from .refresh import refresh
@@ -146,7 +146,7 @@ def _settle(new: NewMemory, old: Item | None, written: Written, context: WorkCon
     if written.stored.key == old.stored.key:
         text = "--supersedes: %s is the same memory, which is already stored"
         raise InvalidMemory(text % old.stored.memory.id)
-    trust = load_trust(context.paths, context.accept_from).state_of(written.stored)
+    trust = Trust(context.paths, context.accept_from).state_of(written.stored)
     lifecycle.supersede(context.paths, old, Item(written.stored, trust, ""))
 
 

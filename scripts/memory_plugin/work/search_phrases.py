@@ -25,7 +25,7 @@ from ..memories.memory_files import StoredMemory
 from ..memories.memory_text import TEXT, TITLE, shown_fields, told_digests
 from ..memories.record import MAX_ASKED_AS, MAX_TITLE
 from ..memories.survey import Item, shortest_names, survey, without_phrases
-from ..memories.trust import load_trust
+from ..memories.trust import Trust
 from ..recall.pipeline import refresh_some
 from . import WorkContext, WorkError
 
@@ -44,7 +44,7 @@ _FORMS = "asked_as: expected 1 to %d texts of at most %d characters" % (MAX_ASKE
 
 def without_own_phrases(context: Context) -> dict[str, Item]:
     """Return the memories without phrases by their shortest names, except those of which the user rejected phrases."""
-    items, trust = _items(context), load_trust(context.paths)
+    items, trust = _items(context), Trust(context.paths)
     names = shortest_names(items)
     due = (item for item in without_phrases(items) if not trust.has_rejected_phrases(item.stored))
     return {names[item.stored.key]: item for item in due}

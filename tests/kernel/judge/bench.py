@@ -10,7 +10,7 @@ from memory_plugin.kernel.context import Context, Deadline
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.credentials import ServerAccess
 from memory_plugin.kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
-from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings import Settings
 from memory_plugin.kernel.settings.load import load
 
@@ -100,7 +100,7 @@ class Bench:
     @property
     def paths(self) -> Paths:
         """Return the paths of the project."""
-        return locate(self.project)
+        return Paths(self.project)
 
     def asker(self, session: str = SESSION, off: str = "", *, waits: bool = True) -> Judge:
         """Return a judge, by default for a prompt that waits."""

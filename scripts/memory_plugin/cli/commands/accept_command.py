@@ -11,7 +11,7 @@ from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.memory_files import StoredMemory
 from ...memories.survey import choose, shortest_names
-from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
+from ...memories.trust import PENDING, REJECTED, TRUSTED, Trust
 from ...work import review
 from ...work.candidate_check import NO_CANDIDATE
 from ...work.memory_facts import guard_lines, holds_guard
@@ -69,7 +69,7 @@ def _approval(arguments: Namespace, context: CommandContext) -> Approval:
         return Approval("%s %s" % (question, _EFFECTS[arguments.command]), texts)
     chosen = _named(arguments, context)
     if arguments.all:
-        trust = load_trust(context.paths, context.accept_from)
+        trust = Trust(context.paths, context.accept_from)
         chosen = [stored for stored in review.pending_memories(context, trust) if not holds_guard(stored)]
         if not chosen:
             return Approval("accept all pending memories? None is pending now.")
@@ -129,7 +129,7 @@ def _accept(arguments: Namespace, context: CommandContext) -> None:
             lines += ["  " + line for line in _decide(entries, review.ACCEPT, context)]
         else:
             chosen = _named(arguments, context)
-            load_trust(context.paths).accept(chosen, "accept")
+            Trust(context.paths).accept(chosen, "accept")
             accepted, lines = [stored.memory.id for stored in chosen], _lines(chosen)
         context.refresh_index()
     context.console.result({"accepted": accepted, "left_out": []}, *lines)
@@ -137,7 +137,7 @@ def _accept(arguments: Namespace, context: CommandContext) -> None:
 
 def _accept_all(arguments: Namespace, context: CommandContext) -> None:
     """Accept everything pending, but memories with a guard only with --guards."""
-    trust = load_trust(context.paths, context.accept_from)
+    trust = Trust(context.paths, context.accept_from)
     with context.console.working("accept"):
         pending = list(review.pending_memories(context, trust))
     chosen = [stored for stored in pending if arguments.guards or not holds_guard(stored)]
@@ -205,7 +205,7 @@ def _reject_items(ids: list[str], context: CommandContext) -> tuple[list[tuple[s
             raise InvalidMemory("%s is trusted; to stop using it: memory forget %s" % (name, name))
         if item.trust == REJECTED:
             raise InvalidMemory("%s is already rejected; to undo that: memory accept %s" % (name, name))
-    load_trust(context.paths).reject(*(item.stored for item in chosen))
+    Trust(context.paths).reject(*(item.stored for item in chosen))
     rejected = [(names[item.stored.key], shown_line(item.stored.memory.title)) for item in chosen]
     return rejected, review.stays_replaced({item.stored.key for item in chosen}, context)
 

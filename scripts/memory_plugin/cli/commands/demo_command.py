@@ -15,7 +15,7 @@ from ...hooks.prompt import handle
 from ...host.environment import Taint
 from ...kernel.context import Deadline
 from ...kernel.fastjson import loads
-from ...kernel.paths import Paths, data_path, locate
+from ...kernel.paths import Paths, data_path
 from ...kernel.settings.load import load
 from ...memories.lifecycle import save
 from ...memories.memory_files import project_store
@@ -64,7 +64,7 @@ def _home_in(folder: str) -> Iterator[None]:
 def _project(folder: str, memories: list[Any]) -> Paths:
     root = os.path.join(folder, "lantern")
     os.makedirs(os.path.join(root, ".git"))
-    paths = locate(root)
+    paths = Paths(root)
     for memory in memories:
         extra = {name: memory[name] for name in ("tags", "related_files", "asked_as") if name in memory}
         new = new_memory(category_named(memory["category"]), "", memory["title"], memory["content"], extra)

@@ -13,7 +13,7 @@ from ...memories.memory_files import PROJECT, USER, StoredMemory
 from ...memories.record import MAX_TITLE, categories
 from ...memories.statements import statement_category
 from ...memories.survey import Item, choose, read_item, shortest_names
-from ...memories.trust import TRUSTED, load_trust
+from ...memories.trust import TRUSTED, Trust
 from ...memories.writing import Edit, Written
 from ...work import memory_facts
 from ...work import save as saving
@@ -154,7 +154,7 @@ def _edit_by_options(arguments: Namespace, context: CommandContext, item: Item, 
     successor = saving.chosen_successor(arguments.superseded_by, item, items)
     approved, stored = not context.only_new, item.stored
     written, fields = Written(stored, [], False), _changed_fields(arguments)
-    if arguments.asked_as and load_trust(context.paths, context.accept_from).has_new_phrases(stored):
+    if arguments.asked_as and Trust(context.paths, context.accept_from).has_new_phrases(stored):
         raise InvalidMemory(_NEW_PHRASES % stored.memory.id)
     if arguments.body is not None and arguments.title is None:
         arguments.body = memory_input.text_of(arguments.body, "--body")
@@ -165,7 +165,7 @@ def _edit_by_options(arguments: Namespace, context: CommandContext, item: Item, 
         change = _change(arguments, context, stored)
         written = edit(context.paths, stored, change, "edited: " + ", ".join(fields), approved)
     if arguments.superseded_by is not None:
-        trust = load_trust(context.paths, context.accept_from).state_of(written.stored)
+        trust = Trust(context.paths, context.accept_from).state_of(written.stored)
         item = item._replace(stored=written.stored, trust=trust)
         written = written._replace(stored=saving.resupersede(context, item, successor, items))
     written = saving.moved(context, written, arguments.category, arguments.scope)

@@ -15,7 +15,7 @@ from ...memories.record import ACTIVE, ARCHIVED, RETIRED, Memory, categories, da
 from ...memories.relations import name_for
 from ...memories.repository import gone_files
 from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state, shortest_names
-from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
+from ...memories.trust import PENDING, REJECTED, TRUSTED, Trust
 from ...work import memory_facts
 from ..command_context import CommandContext, Handler, UsageError
 from ..console import columns
@@ -43,7 +43,7 @@ def _show(arguments: Namespace, context: CommandContext) -> None:
     """Print the memory, without secrets and hidden characters."""
     item = choose(context.overview().items, " ".join(arguments.id))
     # The index does not know a file that changed just now.
-    trust = load_trust(context.paths, context.accept_from) if context.paths.state_dir else None
+    trust = Trust(context.paths, context.accept_from) if context.paths.state_dir else None
     item = item_of(item.stored, trust, context.paths.why_no_state)._replace(superseded_by=item.superseded_by)
     file = item.stored
     if item.trust == TRUSTED and trust is not None:
