@@ -323,3 +323,39 @@ def test_what_two_writers_at_once_leave_on_a_line_is_read(project: Project) -> N
     assert [draft.data["title"] for draft in reading.drafts] == ["Oven: It is of clay", "Kiln: It is of clay"]
     ((_, why),) = reading.problems
     assert why.count("not JSON") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("---\ndoc_status: draft\n---\n# Box sizes\n\nBoxes have three sizes.\n", "archived"),
+        ("# Box sizes\n\nStatus: fulfilled for the fair and superseded for shops\n\n## Decision\n\nA box.\n", "archived"),
+        ("# Box sizes\n\nStatus: Part one is implemented. No shop uses it.\n\n## Decision\n\nA box.\n", "active"),
+        ("> ⛔ **Fiche périmée.** Lire la suite.\n\n# Box sizes\n\nStatut: en vigueur\n\n## Decision\n\nA box.\n", "archived"),
+    ],
+)  # fmt: skip
+def test_a_status_may_stand_in_any_field_and_end_behind_its_first_word(
+    project: Project, text: str, expected: str
+) -> None:
+    found, _ = imported(project, {"adr/0004-box-sizes.md": text})
+    assert list(found.values()) == [expected]
+
+
+def test_a_runbook_with_its_symptoms_in_bold_is_one_memory(project: Project) -> None:
+    text = "# Lamp dark\n\n**Symptoms:** the hall is dark.\n\n## Steps\n\n1. Look up.\n2. Swap the lamp.\n"
+    found, _ = imported(project, {"runbooks/lamp.md": text})
+    assert found == {"Lamp dark": "active"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Knots\n\n## Something here\n\nAnd something else here\n",
+        "# Knots\n\nWe're still working on this!\n",
+        "@mainpage Knots\n\n@subpage ropes\n",
+        "# Knots\n\nThis file explains knots.\n\nMuchas gracias a Ana por todo.\n",
+    ],
+)
+def test_a_page_that_nobody_wrote_yet_and_furniture_are_no_memories(project: Project, text: str) -> None:
+    found, _ = imported(project, {"knots.md": text})
+    assert not found

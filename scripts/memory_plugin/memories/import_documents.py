@@ -39,7 +39,7 @@ def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     document = facts.read_document(path, text, reading.root, not reading.is_folder)
     parts = [part for part in document.parts if part.text]
     if not document.is_diary:
-        parts = [piece for part in parts for piece in markdown.named_paragraphs(part)]
+        parts = [piece for part in parts for piece in markdown.named_paragraphs(part, document.is_runbook)]
     records, others = _records(document, parts)
     if reason := _why_left_out(document, parts, has_records=bool(records)):
         raise LeftOut(reason)
@@ -193,11 +193,9 @@ def _note(document: Document, owner: tuple[str, ...], parts: list[Section]) -> I
         said = said_in(part, document.unsaid, is_checklist)
         path = ": ".join(part.path[len(owner) :])
         texts += ["## %s\n\n%s" % (path, said) if path else said] if said else []
-    if not texts:
-        return
-    if not owner and document.heading not in ("", title, *parts[0].path):
+    if texts and not owner and document.heading not in ("", title, *parts[0].path):
         texts.insert(0, "# " + document.heading)
-    about = "" if owner else str(document.fields.get("description", ""))
+    about = "" if owner or not texts else str(document.fields.get("description", ""))
     is_said = about.rstrip(" .").lower() in "\n".join(texts).lower()
     text = "\n\n".join([*([] if is_said else [about]), *texts])
     told = "\n".join(part.text for part in parts if role_of(part.heading) == _STATUS)
@@ -290,9 +288,8 @@ def _entry(
     stated = form("picked").sub(r"\1", texts.get(_STATUS, "")).strip() or "\n".join(in_head)
     draft = "draft" if fields.get("draft") == "true" else ""
     in_title = form("titled" if category == "decision" else "titled_steps").findall(title)
-    named = [name for name in fields if name.endswith((_STATUS, "_state"))]
-    in_fields = ", ".join(said for name in named for said in texts_in(fields[name]))
-    statuses = (in_fields, stated, draft, *map("".join, in_title))
+    of_fields = [texts_in(said) for name, said in fields.items() if name.endswith((_STATUS, "_state"))]
+    statuses = (", ".join(map(", ".join, of_fields)), stated, draft, *map("".join, in_title))
     status = "\n".join(filter(None, dict.fromkeys(statuses)))
     is_unknown = stated and not facts.why_over(status) and form("unknown").match(without_markdown(status))
     related = (said for said in facts.relations(fields) if said.lower() not in status.lower())

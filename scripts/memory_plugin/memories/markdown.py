@@ -83,13 +83,17 @@ def sections(text: str) -> list[Section]:
     return [section for section in headings(text) if section.text]
 
 
-def named_paragraphs(part: Section) -> list[Section]:
-    """Return the paragraphs of a section that name their field in bold as sections below it; itself unless they are a record."""
+def named_paragraphs(part: Section, is_runbook: bool = False) -> list[Section]:
+    """Return the paragraphs of a section that name their field in bold as sections below it; itself unless they are a record.
+
+    In the head of a runbook the symptoms are enough, because its steps stand below.
+    """
     named = ((mark, mark[1] or mark[2]) for mark in form("named").finditer(part.text))
     marks = [(mark, name) for mark, name in named if role_of(name)]
     roles = {role_of(name) for _, name in marks}
+    is_head = is_runbook and not part.path and "symptoms" in roles
     is_record = len(roles) >= max(2, len(marks)) and not ANSWERS.isdisjoint(roles)
-    if not is_record or any(map(role_of, part.path)):
+    if not (is_head or is_record) or any(map(role_of, part.path)):
         return [part]
     pieces = [part._replace(text=part.text[: marks[0][0].start()].rstrip())]
     for (mark, name), (after, _) in zip(marks, [*marks[1:], (None, "")]):

@@ -139,8 +139,7 @@ def _of_list(items: list[Block], lead: str, heading: str) -> list[Statement]:
     is_free = ended or not (lead and _states(lead))
     alone = [_states(said) or (is_free and _is_sentence(text, said)) for text, said in zip(texts, sentences)]
     name = heading if ended else markdown.with_lead(heading, lead)
-    is_silent = form("structure").match(lead) or form("reasons").match(lead)
-    if is_silent or not telling or not (name or any(alone)):
+    if not telling or not (name or any(alone)) or form("structure").match(lead):
         return []
     is_procedure = telling[0].kind == _STEP
     if name and (is_procedure or 2 * sum(alone) < len(alone)):
