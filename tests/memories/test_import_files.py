@@ -37,11 +37,13 @@ def test_rules_of_agents_are_read_and_the_text_of_others_is_not(project: Project
         project.write(name, RULE % ("change %d" % at))
     os.makedirs(os.path.join(project.root, "libs", "other", ".git"))
     project.write("package.json", {"name": "shop", "description": "A shop."})
+    project.write("docs/adr/0003-cache.rst", "Cache\n=====\n")
     reading = read(project.root, root=project.root)
     assert {os.path.relpath(draft.path, project.root) for draft in reading.drafts} == set(wanted)
     assert reading.problems == []
     named = {os.path.relpath(path, project.root) for path, _ in reading.left_out}
     assert named >= {"CHANGELOG.md", "node_modules", "out", os.path.join("libs", "other"), "package.json"}
+    assert os.path.join("docs", "adr", "0003-cache.rst") in named
 
 
 def test_notes_next_to_memories_are_read_but_not_our_index(project: Project) -> None:

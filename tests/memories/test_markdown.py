@@ -28,12 +28,22 @@ from memory_plugin.memories.statements import statements_in
             id="a folded block",
         ),
         pytest.param("url: http://x/y#z", {"url": "http://x/y#z"}, id="a colon in the value"),
+        pytest.param(
+            'title = "Use Postgres"\ntags = ["a", "b"]',
+            {"title": "Use Postgres", "tags": ["a", "b"]},
+            id="TOML",
+        ),
+        pytest.param("query: a = b", {"query": "a = b"}, id="a sign in the value"),
         pytest.param("", {}, id="nothing"),
     ],
 )
 def test_fields_at_the_head(head: str, fields: dict[str, object]) -> None:
     lines = head.count("\n") + 3
     assert front_matter("---\n%s\n---\nrest\n" % head) == (fields, "\n" * lines + "rest\n")
+
+
+def test_a_head_of_toml_stands_between_plus_signs() -> None:
+    assert front_matter("+++\ndraft = true\n+++\nrest\n") == ({"draft": "true"}, "\n\n\nrest\n")
 
 
 def test_no_head() -> None:

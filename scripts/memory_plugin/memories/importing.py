@@ -29,6 +29,8 @@ from .statements import blocks_of, statement_category
 STDIN = "-"
 _MAX_BYTES = 32 << 20
 _MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".ndjson")
+_OTHER_TEXTS = (".rst", ".adoc", ".asciidoc", ".org", ".textile")
+_UNREAD = "expected one of %s" % ", ".join(_MARKDOWN + _JSON)
 _UNKNOWN = "unknown format: no text under a common name"
 _TALK = "a conversation or a task, nothing to keep"
 _DECODER = JSONDecoder(parse_constant=loads)  # which refuses NaN and infinity
@@ -98,7 +100,7 @@ def _refuse(source: str, error: Exception, reading: Reading) -> None:
     at = getattr(error, "start", None)
     reason = getattr(error, "strerror", None) or str(error)
     reason = reason if at is None else "not UTF-8 (byte %d): save it as UTF-8" % at
-    is_expected = reason == _TALK or (reading.is_folder and reason == _UNKNOWN)
+    is_expected = reason == _TALK or (reading.is_folder and reason in (_UNKNOWN, _UNREAD))
     (reading.left_out if is_expected else reading.problems).append((source, reason))
 
 
@@ -107,7 +109,7 @@ def _entries(path: str, reading: Reading) -> Iterator[Entry]:
     ending = os.path.splitext(path)[1].lower()
     is_markdown = ending in _MARKDOWN or is_named(path, "rules")
     if not (is_markdown or ending in _JSON):
-        raise InvalidMemory("expected one of %s" % ", ".join(_MARKDOWN + _JSON))
+        raise InvalidMemory(_UNREAD)
     text = read_regular(path, _MAX_BYTES, not reading.is_folder)[0].decode("utf-8-sig").replace("\r\n", "\n")
     if is_markdown:
         yield from document_entries(path, text, reading)
@@ -293,7 +295,8 @@ def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator
         reading.left_out.extend((os.path.join(above, name), why) for name, why in reasons.items() if why)
         for name in sorted(names):
             path = os.path.join(above, name)
-            is_text = name.lower().endswith(_MARKDOWN if is_own else _MARKDOWN + _JSON) and name[0] != "."
+            endings = _MARKDOWN if is_own else _MARKDOWN + _JSON + _OTHER_TEXTS
+            is_text = name.lower().endswith(endings) and name[0] != "."
             if (is_own and name == "index.md") or not (is_text or is_named(path, "rules")):
                 continue
             # Alone in its folder it is the folder's document.
