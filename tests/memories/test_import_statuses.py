@@ -290,6 +290,18 @@ def test_what_is_crossed_out_or_open_is_not_kept(project: Project, entry: str, k
     assert others == [kept] * bool(kept)
 
 
+@pytest.mark.parametrize("title", ["Decisions", "Decision log", "Entscheidungen", "Barn log"])
+def test_an_entry_of_a_log_replaces_another_by_its_title(project: Project, title: str) -> None:
+    text = (
+        "# %s\n\n## 2025-03-01 Hay lies in the loft\n\nStatus: accepted\n\nThe loft is dry.\n\n"
+        '## 2025-06-01 Hay lies in the yard\n\nStatus: accepted. Replaces "Hay lies in the loft".\n\nThe loft burns.\n\n'
+        "## 2025-07-01 Do we need a second barn?\n\nStatus: still being discussed, nothing is decided\n\nBuild one.\n"
+    )
+    found, _ = imported(project, {"log.md": text % title})
+    in_force = {name for name, status in found.items() if status == "active"}
+    assert in_force == {"Hay lies in the yard"}
+
+
 @pytest.mark.parametrize("heading", ["Decision Template", "How to use this file", "Decision statuses"])
 def test_what_a_log_says_of_itself_is_no_entry(project: Project, heading: str) -> None:
     text = "# Log\n\n## AD-1: Bales are round\n\n**Status:** final\n\nWe press them round.\n\n"

@@ -58,7 +58,9 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
     is_of_web = is_linked and any(map(form("of_web").fullmatch, [*fields, *kinds]))
     said = (title, str(fields.get("description", "")), first, *kinds)
     is_over = any(map(form("ended").search, said)) or fields.get("deprecated") == "true"
-    named, filled = ({_place(part)[0] for part in sections} for sections in (document.parts, parts))
+    # The title of a log of decisions is no decision that is still to be written.
+    below = document.parts[2:] if form("first_heading").match(markdown.outside_code(text)) else document.parts
+    named, filled = ({_place(part)[0] for part in sections} for sections in (below, parts))
     is_record = document.is_record or document.is_runbook or _STATUS in filled
     links = [] if document.is_guide or has_records else form("link_line").findall(text)
     has_links = links and 2 * len(links) >= len(re.findall(r"(?m)^[^\n]*\w", text))
@@ -204,14 +206,14 @@ def _note(document: Document, owner: tuple[str, ...], parts: list[Section]) -> I
     steps, items = len(form("in_steps").findall(text)), len(form("list").findall(text))
     field = _STEPS if 2 * steps > items or (document.is_runbook and items) else ANSWER
     fields[field] = form("head_line").sub("", text) if document.is_record else text
-    note = document._replace(title=title, parts=parts)
-    yield from _entry(note, (), fields, parts[0].line)
+    yield from _entry(document._replace(title=title, parts=parts), (), fields, parts[0].line)
 
 
 def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield each rule of the sections that hold no record; unless they are a note: neither a list alone, nor orders for the most part."""
     parts = [piece for part in parts for piece in _decided(part)] if document.is_diary else parts
-    stated = [part for part in parts if not form("reasons").match(part.heading)]
+    is_over = (form("reasons").match(part.heading) or facts.why_over(status_in(part.text)) for part in parts)
+    stated = [part for part, over in zip(parts, is_over) if not over]
     unsaid = [part.line for part in parts if part not in stated]
     is_checklist = bool(form("checklist").search(document.title))
     rules = [(part, rule) for part in stated for rule in statements_in(part, unsaid, is_checklist)]
@@ -227,8 +229,7 @@ def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterat
     document.unsaid.extend(unsaid)
     bound = _bound_to(document, reading) if rules else []
     for kind, (section, rule) in zip(kinds, rules):
-        item = _rule_item(document, rule, section, bound)
-        yield Entry("%s:%d" % (document.path, rule.line), item, kind)
+        yield Entry("%s:%d" % (document.path, rule.line), _rule_item(document, rule, section, bound), kind)
 
 
 def _decided(part: Section) -> Iterator[Section]:
@@ -309,8 +310,10 @@ def _entry(
         _STATUS: "unknown status: %s" % stated if is_unknown else status,
     }
     numbers = map(form("numbered").match, (document.stem, document.heading))
-    names = [document.path, document.stem, *(one[1].lstrip("0") for one in numbers if one)]
+    own = [document.path, document.stem, *(one[1].lstrip("0") for one in numbers if one)]
+    # An entry of a log has no other name.
+    names = frozenset([title, str(item["title"])] if owner else own)
     kept = {name: text.strip() for name, text in texts.items() if text.strip()}
     at = "%s:%d" % (document.path, line)
     said = _THIS_REPLACES.findall("\n".join((title, texts.get(CONTEXT, ""), body)))
-    yield Entry(at, item, category, kept, frozenset(() if owner else names), "\n".join((*said, status, head)))
+    yield Entry(at, item, category, kept, names, "\n".join((*said, status, head)))

@@ -29,7 +29,7 @@ from .statements import blocks_of, statement_category
 STDIN = "-"
 _MAX_BYTES = 32 << 20
 _MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".ndjson")
-_OTHER_TEXTS = (".rst", ".adoc", ".asciidoc", ".org", ".textile")
+_TEXTS = (*_MARKDOWN, *_JSON, ".rst", ".adoc", ".asciidoc", ".org", ".textile")
 _UNREAD = "expected one of %s" % ", ".join(_MARKDOWN + _JSON)
 _UNKNOWN = "unknown format: no text under a common name"
 _TALK = "a conversation or a task, nothing to keep"
@@ -263,7 +263,7 @@ def archive_replaced(drafts: list[Draft]) -> None:
         title = draft.data["title"]
         for name in draft.replaces:
             path = os.path.normpath(os.path.join(os.path.dirname(draft.path), name))
-            old = [one for one in by_name.get(path, ()) if one.path != draft.path]
+            old = [one for one in by_name.get(path, ()) if one is not draft]
             is_one = len({one.path for one in old}) < 2
             for one in old if is_one or all(one.holds for one in old) else ():
                 if is_one and one.holds:
@@ -295,8 +295,7 @@ def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator
         reading.left_out.extend((os.path.join(above, name), why) for name, why in reasons.items() if why)
         for name in sorted(names):
             path = os.path.join(above, name)
-            endings = _MARKDOWN if is_own else _MARKDOWN + _JSON + _OTHER_TEXTS
-            is_text = name.lower().endswith(endings) and name[0] != "."
+            is_text = name.lower().endswith(_MARKDOWN if is_own else _TEXTS) and name[0] != "."
             if (is_own and name == "index.md") or not (is_text or is_named(path, "rules")):
                 continue
             # Alone in its folder it is the folder's document.
