@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 
@@ -181,9 +182,11 @@ def edited(project: Project, saved: str, program: str, **env: str) -> tuple[int,
     ]
     own, other = pty.openpty()
     chosen = {"EDITOR": "'%s' '%s' --wait" % (sys.executable, editor), **env}
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
     process = subprocess.Popen(
         command, env=project.environment(**chosen), stdin=other, stdout=other, stderr=other
     )
+    signal.signal(signal.SIGINT, before)
     code = process.wait(timeout=50)
     os.close(other)
     output = b""
