@@ -57,9 +57,9 @@ def run_first_session(sandbox: Sandbox) -> None:
 
 def test_candidates_are_offered_reviewed_and_recalled(sandbox: Sandbox) -> None:
     run_first_session(sandbox)
-    candidates = wait_for_candidates(sandbox, {"rule", "solved_error"})
+    candidates = wait_for_candidates(sandbox, {"correction", "solved_error"})
     quotes = {candidate["kind"]: candidate["quote"] for candidate in candidates}
-    assert quotes == {"rule": CORRECTION, "solved_error": "Error: Cannot find module 'bullmq'"}
+    assert quotes == {"correction": CORRECTION, "solved_error": "Error: Cannot find module 'bullmq'"}
     assert memory(sandbox, "list")["memories"] == []
 
     sandbox.set_script({"default": {"text": "Hello."}})
@@ -83,7 +83,7 @@ def test_the_session_end_hook_is_faster_than_the_client_allows(sandbox: Sandbox)
     """The client kills a SessionEnd hook after 1.5 seconds. The process that it starts finds the solved error."""
     times = time_python(sandbox)
     run_first_session(sandbox)
-    wait_for_candidates(sandbox, {"rule", "solved_error"})
+    wait_for_candidates(sandbox, {"correction", "solved_error"})
     with open(times, encoding="utf-8") as file:
         rows = [line.split(" ", 1) for line in file]
     durations = [float(seconds) for seconds, command in rows if "session_end.py" in command]
