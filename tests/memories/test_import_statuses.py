@@ -67,6 +67,7 @@ RECORD = (
         pytest.param("Accepted, ersetzt ADR-7", "", id="replaces in German"),
         pytest.param("Ersetzt durch ADR-7", "Ersetzt durch ADR-7", id="replaced in German"),
         pytest.param("Accepted (was: rejected in May)", "", id="what it was"),
+        pytest.param("augmented by [ADR-4](4.md)", "", id="augmented"),
         pytest.param("✅", "", id="a mark alone"),
         pytest.param("⏳ In Progress", "only proposed", id="under way"),
         pytest.param("Future vision", "only proposed", id="a vision"),
