@@ -34,7 +34,7 @@ from .candidate import (
     now_origin,
 )
 from .solved_errors import ErrorWatch, SolvedError
-from .statements import CATEGORIES, MAX_SENTENCE, find_statements, log_odds, own_sentences
+from .statements import CATEGORIES, MAX_SENTENCE, find_statements, log_odds, own_sentences, rules_in
 
 Values = dict[str, Any]
 Ask = Callable[[Question], Optional[Values]]  # the judge's answer; None if there is none
@@ -130,7 +130,8 @@ def unsure_sentences(prompts: Sequence[str]) -> list[str]:
     found = (statement for prompt in prompts for statement in find_statements(prompt))
     sure = [statement.text for statement in found if statement.strength >= _SURE]
     texts = (text for prompt in prompts for text in own_sentences(prompt))
-    odds = {text: log_odds(text) for text in texts if not any(known.endswith(text) for known in sure)}
+    unknown = (text for text in texts if not any(known.endswith(text) for known in sure))
+    odds = {text: log_odds(text, rules_in(text)) for text in unknown}
     likely = [text for text in odds if odds[text] >= _MIN_LOG_ODDS]
     return sorted(likely, key=odds.__getitem__, reverse=True)[:_MAX_SENTENCES]
 

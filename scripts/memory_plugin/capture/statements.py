@@ -136,7 +136,7 @@ def _statement(sentence: str) -> Finding | None:
     rules = rules_in(sentence)
     if _is_any("vetoes", sentence) or (sentence[-1] in "?\uff1f" and not rules):
         return None
-    value = log_odds(sentence)
+    value = log_odds(sentence, rules)
     best = max(rules, key=lambda rule: rule.strength, default=None)
     if value < THRESHOLD and not (rules and _UNLEARNED.search(sentence)):
         return None
@@ -266,10 +266,10 @@ def _others_text(name: str) -> re.Pattern[str]:
     return re.compile("(?im)" + "|".join("(?:%s)" % entry["pattern"] for entry in entries))
 
 
-def log_odds(sentence: str) -> float:
-    """Return the log-odds that a sentence states something lasting."""
+def log_odds(sentence: str, rules: list[SentencePattern]) -> float:
+    """Return the log-odds that a sentence, which matches these rules, states something lasting."""
     bias, weights = _model()
-    values = features(sentence, has_rule=bool(rules_in(sentence)))
+    values = features(sentence, has_rule=bool(rules))
     return bias + sum(weights.get(name, 0.0) * value for name, value in values.items())
 
 

@@ -32,7 +32,7 @@ def file_path(folder: str, name: str, base: str = "") -> str:
 def read_object(path: str) -> dict[str, Any]:
     """Return the JSON object in a file of at most 1 MiB. Raises EvaluationError."""
     try:
-        value = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"), joins=True)
+        value = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"))
     except FileNotFoundError:
         raise EvaluationError("%s: there is no such file" % path) from None
     except (OSError, ValueError) as error:

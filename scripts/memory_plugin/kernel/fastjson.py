@@ -43,7 +43,7 @@ class _Defaults:
 
 
 def _join(fields: dict[str, object]) -> object:
-    """Return the text of an object that spells it in parts, `any` of which, `all` of which or `lines` of which; else the object."""
+    """Join an object of parts, such as `{"any": ["a", "b"]}`, into its text; return any other object unchanged."""
     for how, form, between in (("any", "(?:%s)", "|"), ("all", "%s", ""), ("lines", "%s", " ")):
         parts = fields.get(how)
         if len(fields) == 1 and isinstance(parts, list) and as_texts(parts) == parts:
@@ -94,8 +94,8 @@ except (ImportError, TypeError):
 def loads(text: str, *, joins: bool = False) -> object:
     """Return the value of a JSON text.
 
-    With `joins`, as in the plugin's own data, a long text may be spelled as an object of its parts: `{"any": [...]}` holds the alternatives
-    of a pattern, `{"all": [...]}` what follows one another, `{"lines": [...]}` lines of words.
+    With `joins`, which is for the plugin's own data, an object may stand for a long text: `{"any": [...]}` for the alternatives of a
+    pattern, `{"all": [...]}` for pieces in a row, `{"lines": [...]}` for lines of words.
 
     Raises ValueError for anything that is not JSON, too deep nesting included; NaN and Infinity are refused (RFC 8259).
     """

@@ -58,8 +58,9 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
     is_of_web = is_linked and any(map(form("of_web").fullmatch, [*fields, *kinds]))
     said = (title, str(fields.get("description", "")), first, *kinds)
     is_over = any(map(form("ended").search, said)) or fields.get("deprecated") == "true"
-    # The title of a log of decisions is no decision that is still to be written.
-    below = document.parts[2:] if form("first_heading").match(markdown.outside_code(text)) else document.parts
+    # A log that is just called "Decisions" is not a decision without a text.
+    is_log = not document.heading and form("first_heading").match(markdown.outside_code(text))
+    below = document.parts[2:] if is_log else document.parts
     named, filled = ({_place(part)[0] for part in sections} for sections in (below, parts))
     is_record = document.is_record or document.is_runbook or _STATUS in filled
     links = [] if document.is_guide or has_records else form("link_line").findall(text)
@@ -212,8 +213,8 @@ def _note(document: Document, owner: tuple[str, ...], parts: list[Section]) -> I
 def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield each rule of the sections that hold no record; unless they are a note: neither a list alone, nor orders for the most part."""
     parts = [piece for part in parts for piece in _decided(part)] if document.is_diary else parts
-    is_over = (form("reasons").match(part.heading) or facts.why_over(status_in(part.text)) for part in parts)
-    stated = [part for part, over in zip(parts, is_over) if not over]
+    ended = (form("reasons").match(part.heading) or facts.why_over(status_in(part.text)) for part in parts)
+    stated = [part for part, is_over in zip(parts, ended) if not is_over]
     unsaid = [part.line for part in parts if part not in stated]
     is_checklist = bool(form("checklist").search(document.title))
     rules = [(part, rule) for part in stated for rule in statements_in(part, unsaid, is_checklist)]

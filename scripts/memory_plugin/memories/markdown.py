@@ -86,7 +86,7 @@ def sections(text: str) -> list[Section]:
 def named_paragraphs(part: Section, is_runbook: bool = False) -> list[Section]:
     """Return the paragraphs of a section that name their field in bold as sections below it; itself unless they are a record.
 
-    In the head of a runbook the symptoms are enough, because its steps stand below.
+    At the top of a runbook, symptoms alone are enough: its steps come below.
     """
     named = ((mark, mark[1] or mark[2]) for mark in form("named").finditer(part.text))
     marks = [(mark, name) for mark, name in named if role_of(name)]

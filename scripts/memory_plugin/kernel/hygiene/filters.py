@@ -246,9 +246,7 @@ FILTERS: Mapping[str, Callable[[PatternMatch], bool]] = {
     "not-mail": _not_mail,
     "path": lambda one: _is_whole(_PATH, one.value) and entropy(one.value) < 4.5,
     # A text that says it is a placeholder: `your-token-here`, `changeme`, `insert_key`.
-    "placeholder": lambda one: (
-        compiled("|".join(words("placeholders"))).search(one.value.lower()) is not None
-    ),
+    "placeholder": lambda one: bool(compiled("|".join(words("placeholders"))).search(one.value.lower())),
     "prose": _prose,
     "repeated": _containing(_REPEATED),
     "sealed": _sealed,
