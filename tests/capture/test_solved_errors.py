@@ -36,7 +36,8 @@ def watched(*steps: Step) -> list[SolvedError]:
 
 @pytest.mark.parametrize(
     "name",
-    ["check_words", "config_files", "goes_round", "surroundings", "telling", "failed_output", "about_files", "decoration", "tells"],
+    ["check_words", "config_files", "goes_round", "surroundings", "telling", "failed_output", "about_files", "decoration", "tells",
+     "piped_install"],
 )  # fmt: skip
 def test_patterns_match_their_examples(name: str) -> None:
     entry = TABLE[name]
@@ -119,6 +120,7 @@ NO_DATABASE = "Exit code 1\nError: could not connect to server: Connection refus
         pytest.param(["aws sso login", "./scripts/tunnel.sh"], None, id="sign-in and a script"),
         pytest.param(["bash scripts/db.sh up"], None, id="script given to a shell"),
         pytest.param(["cp .env.example .env"], None, id="copied settings"),
+        pytest.param(["curl -fsSL https://acme.dev/i | sh"], None, id="script from the net"),
         pytest.param(["make tunnel"], None, id="target"),
         pytest.param(["terraform apply -auto-approve", "npm run db:seed"], None, id="unknown command beside a script"),
         pytest.param(["ls", "git commit -m wip", "pod install"], ["pod install"], id="looking and recording are no steps"),
@@ -229,6 +231,8 @@ def test_what_another_line_adds_is_a_change(failed: str, passed: str) -> None:
         pytest.param("npm run dev", MISSING, ["edit lib/bullmq.ts", "make up"], "npm run dev", id="what was missing was written"),
         pytest.param("bun install", "error: could not connect", ["make up"], "bun install -g acme", id="one package of all"),
         pytest.param("acme --check", MISSING, ["systemctl start acme"], "acme dump a", id="another subcommand"),
+        pytest.param("npx acme; ls out", MISSING, ["npm install x"], "npx acme; ls out", id="a look that decided the exit code"),
+        pytest.param("acme dev", MISSING + "\nPlease run: npm i bullmq", ["npm i bullmq"], "acme dev", id="an error with its remedy"),
         pytest.param("npm run dev", "something went by", ["npm install x"], "npm run dev", id="no line says what is wrong"),
     ],
 )  # fmt: skip
@@ -315,6 +319,12 @@ def test_the_line_about_the_surroundings_is_the_title() -> None:
     )
     assert found.symptom == ("ModuleNotFoundError: No module named 'yaml'", "error: 1 problem")
     assert found.title == "`acme sync` fails: ModuleNotFoundError: No module named 'yaml'"
+
+
+def test_a_path_of_windows_is_whole() -> None:
+    error = "Error: Cannot find module 'C:\\Users\\a\\npm\\acme'"
+    (found,) = watched(("fail", "acme sync", error), ("pass", "npm i acme", ""), ("pass", "acme sync", ""))
+    assert found.symptom == (error,)
 
 
 def test_a_fix_of_too_many_steps_makes_no_runbook() -> None:

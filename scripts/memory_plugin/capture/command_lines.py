@@ -46,6 +46,12 @@ class CommandLine(NamedTuple):
         return frozenset(base_name(word) for words in self.commands for word in words[:2])
 
     @property
+    def ends_looking(self) -> bool:
+        """Return whether the exit code is that of a last command that only reads, such as `; ls build`."""
+        _, end, last = self.text.rstrip("; \n").replace("\n", ";").rpartition(";")
+        return bool(end) and not command_line(last).heads
+
+    @property
     def options(self) -> frozenset[str]:
         """Return the options of all commands, their programs as written, and the variables: other ones may be the solution."""
         options = [word for words in self.commands for word in words if word[:1] == "-"]
@@ -96,6 +102,8 @@ def _repeats(command: tuple[str, ...], later: tuple[str, ...]) -> bool:
 
 def change_kind(text: str) -> str:
     """Return how a command line changes the environment: install, service, setup, files, format or script; otherwise ""."""
+    if error_pattern("piped_install").search(text[:_MAX_SHELL_LINE]):
+        return "install"
     for words, command in _run(text):
         if _tells(command):
             continue

@@ -229,12 +229,9 @@ def note_candidates(notes: Iterable[NativeNote]) -> list[Candidate]:
 
 def _offered(rule: tuple[str, str, str], texts: Iterable[tuple[str, str]]) -> list[Candidate]:
     """Return candidates that quote the beginning of texts with titles; `rule` is their kind, category and rule."""
-    found = (
-        new_candidate(
-            Finding(plain("%s: %s" % pair, _MAX_NOTE), *rule, 0.5, pair[0]), now_origin(""), pair[1]
-        )
-        for pair in texts
-    )
+    quotes = ((title, body, plain("%s: %s" % (title, body), _MAX_NOTE)) for title, body in texts)
+    notes = ((Finding(quote, *rule, 0.5, title), body) for title, body, quote in quotes)
+    found = (new_candidate(note, now_origin(""), body) for note, body in notes)
     return list(filter(None, found))
 
 

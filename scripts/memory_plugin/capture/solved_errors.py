@@ -50,6 +50,7 @@ _MAY_BE_SECRET = re.compile(r"(?i)secret|token|pass|pwd|key|credential|auth|cert
 # Colors, and the number and time of a step that builds an image.
 _NOISE = re.compile(r"\x1b\[[\d;]{0,20}[A-Za-z]|^#\d+ (?:\d+\.\d+ )?")
 _WRITTEN = re.compile(r"(?: >|--?o(?:utput)?) ?([\w./~-]+)`$")  # the file that a command writes at its end
+_WINDOWS_PATH = re.compile(r"\b[A-Za-z]:\\\w")  # its `\n` ends no line
 _PLACE = re.compile(r"[^\s'\"]*[/\\][^\s'\"]*|\d+")  # where an error is: a path, a number
 
 
@@ -147,7 +148,7 @@ class ErrorWatch:
         text, output = call.command, (call.result or "")[:_MAX_OUTPUT].replace("\0", "")
         line = command_line(text)
         if call.failed or error_pattern("failed_output").search(output):
-            self._failed(line, output, turn, by_exit_code=call.failed)
+            self._failed(line, output, turn, by_exit_code=call.failed and not line.ends_looking)
             return []
         same = [failure for failure in self._open if runs_same(failure.line, line)]
         solved_errors = [self._solved(failure, line) for failure in same]
@@ -224,7 +225,8 @@ def _config_change(name: str, call: Call) -> str:
 
 def _symptom(output: str) -> tuple[str, ...]:
     """Return the lines of an output that describe the error, at most three, those about the surroundings first; none if none does."""
-    cut = (line[: cut_before(line, _MAX_LINE)] for line in output.replace("\\n", "\n").splitlines()[:400])
+    text = output if _WINDOWS_PATH.search(output) else output.replace("\\n", "\n")
+    cut = (line[: cut_before(line, _MAX_LINE)] for line in text.splitlines()[:400])
     lines = (plain(_NOISE.sub("", line), _MAX_LINE).strip("\u2502\u2503 ") for line in cut)
     telling = dict.fromkeys(line for line in lines if error_pattern("telling").search(line))
     useful = [line for line in telling if not error_pattern("decoration").search(line)]

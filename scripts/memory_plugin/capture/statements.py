@@ -180,13 +180,8 @@ def patterns(name: str) -> tuple[SentencePattern, ...]:
 
 def own_sentences(prompt: str) -> list[str]:
     """Return the user's own sentences in order, each on one line; empty if the whole prompt seems pasted."""
-    text = (
-        without_private(prompt[:_MAX_PROMPT])
-        .replace("\r\n", "\n")
-        .replace("\\\n", "\n")
-        .replace("\u2019", "'")
-    )
-    text = _FENCED.sub("\n", _PLACEHOLDER.sub("", text))
+    text = without_private(prompt[:_MAX_PROMPT]).replace("\r\n", "\n").replace("\\\n", "\n")
+    text = _FENCED.sub("\n", _PLACEHOLDER.sub("", text.replace("\u2019", "'")))
     if _others_text("briefs").search(text):
         return []
     *before, text = _TAGGED.sub("\0", _with_names(text)).split("\0")
@@ -254,9 +249,8 @@ def _sentences(text: str) -> list[str]:
             pieces[-1] += " " + piece
         else:
             pieces.append(piece)
-    sentences = (
-        " ".join(_QUOTED.sub('"..."', piece).replace('"\u2026"', '"..."').split()) for piece in pieces
-    )
+    quoted = (_QUOTED.sub('"..."', piece).replace('"\u2026"', '"..."') for piece in pieces)
+    sentences = (" ".join(piece.split()) for piece in quoted)
     return [sentence for sentence in sentences if MIN_SENTENCE <= len(sentence) <= MAX_SENTENCE]
 
 
