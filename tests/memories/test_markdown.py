@@ -120,7 +120,7 @@ def titles_and_contexts(text: str) -> list[tuple[str, str]]:
     return [
         (statement.title, statement.context)
         for section in sections(text)
-        for statement in statements_in(section, [])
+        for statement in statements_in(section, [], False, False)
     ]
 
 
@@ -234,7 +234,9 @@ def test_a_list_in_a_code_fence_is_code() -> None:
 )  # fmt: skip
 def test_a_title_says_what_its_rule_says(text: str, titles: list[str]) -> None:
     statements = [
-        statement for section in sections(visible_text(text)) for statement in statements_in(section, [])
+        statement
+        for section in sections(visible_text(text))
+        for statement in statements_in(section, [], False, False)
     ]
     assert [statement.title for statement in statements] == titles
     for statement in statements:
@@ -274,5 +276,5 @@ def test_unfinished_marks_take_linear_time(piece: str) -> None:
     start = process_time()
     without_markdown(text)
     for section in sections(visible_text(text)):
-        statements_in(section, [])
+        statements_in(section, [], False, False)
     assert process_time() - start < 1

@@ -120,12 +120,10 @@ def new_candidate(found: Finding, origin: Origin, body: str = "") -> Candidate |
     return Candidate(identity, *fields, now_iso())
 
 
-def candidate_from_json(value: dict[str, Any]) -> Candidate | None:
+def candidate_from_json(row: dict[str, Any]) -> Candidate | None:
     """Return the candidate in an entry of the state file; None for one that is damaged, or of a newer version."""
     try:
-        one: Any = Candidate(
-            **{**value, "origin": Origin(**value["origin"]), "sessions": tuple(value["sessions"])}
-        )
+        one: Any = Candidate(**{**row, "origin": Origin(**row["origin"]), "sessions": tuple(row["sessions"])})
     except (KeyError, TypeError):
         return None
     said = (one.rule, one.found, one.contradicts, one.origin.session, one.origin.time)

@@ -9,11 +9,11 @@ import json
 import os
 import re
 import sys
-import unicodedata
 from _thread import RLock  # `threading` gives the same one, and costs a millisecond
 from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING
+from unicodedata import combining, east_asian_width
 
 from ..kernel.files import error_text
 from ..kernel.text.clean import plain
@@ -230,9 +230,7 @@ def columns(text: str) -> int:
         text = _STYLE.sub("", text)
     if text.isascii():
         return len(text)
-    return sum(
-        2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text
-    )
+    return sum(2 if east_asian_width(c) in "WF" else 0 if combining(c) else 1 for c in text)
 
 
 def wrapped(text: str, width: int) -> str:

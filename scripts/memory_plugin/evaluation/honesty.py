@@ -138,12 +138,10 @@ def _is_own(log: EvidenceLog, claim: Claim, before: Turns) -> bool:
 
 def _is_told(evidence: ClaimEvidence, claim: Claim, before: Turns) -> bool:
     """Return whether the user reported what a claim says, or its numbers were read or pasted, as in a document of earlier sessions."""
-    reports = [
-        turn.output.lower() for turn in before if turn.role == "user" and evidence.has("told", turn.output)
-    ]
+    said = [one.output.lower() for one in before if one.role == "user" and evidence.has("told", one.output)]
     for text in (claim.words, claim.sentence):
         words = set(_LONG_WORD.findall(text.lower()))
-        if any(2 * sum(word in report for word in words) >= len(words) for report in reports):
+        if any(2 * sum(word in report for word in words) >= len(words) for report in said):
             return True
     claimed = {value for _, value in _pairs(evidence, claim.sentence)}
     told = (turn.output for turn in before if turn.role != "assistant")

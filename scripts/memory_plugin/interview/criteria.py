@@ -82,10 +82,8 @@ def _gaps(candidate: QuestionCandidate, now: Situation, params: Params) -> float
         return 1.0 if now.uncovered else None
     if candidate.focus.kind == "uncovered":
         key, group = candidate.focus.key, candidate.focus.group
-        others = sum(
-            bool(group) and other["group"] == group and other["id"] != key for other in now.uncovered
-        )
-        return 1.0 + float(params["neighbour"] * others)
+        near = sum(bool(group) and other["group"] == group and other["id"] != key for other in now.uncovered)
+        return 1.0 + float(params["neighbour"] * near)
     elements = {name for index in candidate.focus.nodes for name in now.graph.nodes[index]["elements"]}
     return sum(now.gap(name, params["shallow"]) for name in elements) or None
 

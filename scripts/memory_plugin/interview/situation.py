@@ -229,9 +229,7 @@ def _last_focus(now: Situation, strategy: str) -> Iterator[Focus]:
     rules = now.scoring["focus"]
     recent = now.turns[-rules["ease_gap"] :]
     least = rules["ease_words"]
-    is_struggling = any(
-        is_terminal(turn["signals"]) or turn["low"] or turn["words"] < least for turn in recent
-    )
+    is_struggling = any(is_terminal(one["signals"]) or one["low"] or one["words"] < least for one in recent)
     if is_struggling and all(turn["strategy"] != strategy for turn in recent):
         focus = now.turns[-1]["focus"]
         if focus["kind"] != "closing" and not now.uses(strategy, focus["key"]):

@@ -36,6 +36,8 @@ INDEX = "an index, a history or a list of things to do, not a note"
 
 def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     """Yield the entries of a Markdown file: records and runbooks, and the rules next to them or the note that it is. Raises LeftOut."""
+    if form("generated").search(text):
+        raise LeftOut("a tool generates it")
     document = facts.read_document(path, text, reading.root, not reading.is_folder)
     parts = [part for part in document.parts if part.text]
     if not document.is_diary:
@@ -217,7 +219,8 @@ def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterat
     stated = [part for part, is_over in zip(parts, ended) if not is_over]
     unsaid = [part.line for part in parts if part not in stated]
     is_checklist = bool(form("checklist").search(document.title))
-    rules = [(part, rule) for part in stated for rule in statements_in(part, unsaid, is_checklist)]
+    found = (statements_in(part, unsaid, is_checklist, document.is_rules) for part in stated)
+    rules = [(part, rule) for part, statements in zip(stated, found) for rule in statements]
     kinds = [statement_category(rule.text) for _, rule in rules]
     has_orders = bool(kinds) and 3 * sum(kind in _ORDERS for kind in kinds) >= 2 * len(kinds)
     step = form("in_steps").search(document.text.strip()) if len(kinds) > 1 else None
@@ -284,6 +287,7 @@ def _entry(
     category = "decision" if _RUNBOOK_FIELDS.isdisjoint(texts) else "runbook"
     if not (body := "\n".join(filter(None, (texts.pop(answer, ""), texts.pop(_STEPS, "")))).strip()):
         return
+    body = facts.without_weighed(body) if category == "decision" and texts.get(_STATUS) else body
     # A step says little of its runbook.
     about = body if category == "decision" else texts.get(CONTEXT) or body
     in_head = form("stated").findall(head) if document.is_record else []

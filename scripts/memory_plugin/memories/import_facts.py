@@ -81,12 +81,18 @@ class Document(NamedTuple):
     unsaid: list[int]  # the lines that state nothing
 
 
-def read_document(path: str, text: str, root: str, is_named: bool) -> Document:
-    """Return a Markdown file as a document; `root` is the project's folder. A working paper is a diary unless somebody named it."""
+def read_document(path: str, text: str, root: str, is_given: bool) -> Document:
+    """Return a Markdown file as a document; `root` is the project's folder. Raises LeftOut for a task.
+
+    A working paper is a diary. Neither is said of a file that somebody named (`is_given`).
+    """
     fields, text = front_matter(text)
     is_inside = root and path.startswith(root + os.sep)
     # The folders above the project say nothing about it.
     *folders, name = (path[len(os.path.dirname(root)) :] if is_inside else path).split(os.sep)
+    if not is_given and any(map(form("task_folder").fullmatch, folders[2:][-_NEAR:])):
+        raise LeftOut("a task; to import it, name it")
+    has_rows = form("rule_table").search(text)
     stem, text = os.path.splitext(name)[0], visible_text(text)
     headed = form("first_heading").match(markdown.outside_code(text))
     heading = headed[1].strip(" #") if headed and not role_of(headed[1]) else ""
@@ -95,16 +101,19 @@ def read_document(path: str, text: str, root: str, is_named: bool) -> Document:
     said = (one for one in (title, label, heading, about) if " " in one or (one and not _NAME.search(one)))
     names = "\n".join([title or label or heading or about, stem, *folders[-_NEAR:]])
     parts = markdown.headings(text)
-    is_rules = package_of(path, root) is not None or name.endswith(".mdc") or not _OF_RULES.isdisjoint(fields)
+    is_bound = name.endswith(".mdc") or not _OF_RULES.isdisjoint(fields)
+    is_rules = package_of(path, root) is not None or is_bound
     is_runbook = bool(form("runbook").search(names))
     is_called = any(map(form("called_record").match, (stem, "/".join([*folders[-1:], stem]))))
     is_one = is_called or (not is_rules and is_record(heading, parts, is_runbook))
-    is_free = not (is_named or is_one or is_rules or is_runbook or form("rules").search(folders[-1]))
-    is_paper = is_free and any(map(form("paper").fullmatch, (*folders[2:][-_NEAR:], stem, heading)))
+    is_kept = is_given or is_one or is_runbook or is_bound or bool(form("rules").search(folders[-1]))
+    is_kept |= is_named(path, "rules") or is_named(path, "instructions")
+    is_paper = not is_kept and any(map(form("paper").fullmatch, (*folders[2:][-_NEAR:], stem, heading)))
     labels = [*folders[-1:], stem, str(fields.get("type")), *texts_in(fields.get("tags"))]
     days = [part for part in parts if form("diary").fullmatch(part.heading)] + form("chat_line").findall(text)
     is_diary = is_paper or len(days) > 1 or any(map(form("diary").fullmatch, labels))
     is_guide = is_rules or (not is_runbook and bool(form("rules").search(names)))
+    is_guide |= bool(has_rows and form("deciding").match(heading))
     limit = form("limit").search(text.partition("\n## ")[0])
     return Document(
         path, stem, fields, text, parts, heading, next(said, of_file),
@@ -169,11 +178,22 @@ def visible_text(text: str) -> str:
         names, values = (cells.strip(" |").split("|") for cells in head.groups())
         return "\n".join("| %s | %s |" % pair for pair in zip(names, values))
 
-    def as_items(rows: re.Match[str]) -> str:
-        cells = (row.strip(" |").split("|") for row in form("row_start").sub("", rows[1]).splitlines())
-        return "\n\n%s\n" % "\n".join("- " + " — ".join(filter(None, map(str.strip, row))) for row in cells)
+    return form("one_row").sub(as_lines, form("rule_table").sub(_as_items, form("hidden").sub(shown, text)))
 
-    return form("one_row").sub(as_lines, form("rule_table").sub(as_items, form("hidden").sub(shown, text)))
+
+def _as_items(rows: re.Match[str]) -> str:
+    """Return the rows of a table of rules or decisions as a list, without states and what is over; a date comes last."""
+    lines = (rows[1], *form("row_start").sub("", rows[2]).splitlines())
+    names, *cells = ([cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines)
+    # From the right: the number of a row is cut off.
+    states = {at - len(names) for at, name in enumerate(names) if form("state_column").fullmatch(name)}
+    items = [""]
+    for row in (list(enumerate(cell, -len(cell))) for cell in cells):
+        said = [cell for at, cell in row if cell and at not in states]
+        said.sort(key=lambda cell: bool(form("date_cell").fullmatch(cell)))
+        is_over = any(why_over(cell) for at, cell in row if at in states)
+        items.append("" if is_over else "- " + " — ".join(said))
+    return "\n%s\n" % "\n".join(items)
 
 
 def is_record(title: str, parts: list[Section], is_runbook: bool) -> bool:
@@ -244,11 +264,21 @@ def said_of_option(text: str, path: tuple[str, ...], chosen: str) -> str:
             is_whole = bool(form("objection" if side else "chosen").search(line))
         start = name.end() if name else 0
         objection = form("objection").search(line, start) or form("against").search(line, start)
-        if is_whole or not line.strip():
+        if is_whole or not line[start:].strip(" ."):
             kept.append(line)
         elif name or objection:
             kept.append(" ".join(filter(None, (name and name[0], objection and objection[0]))))
     return "\n".join(kept).strip()
+
+
+def without_weighed(text: str) -> str:
+    """Return the text of a decision; of options that were not taken, below a label or in a paragraph, only names and objections."""
+
+    def kept(aside: re.Match[str]) -> str:
+        return aside[1] + said_of_option(aside[0][len(aside[1]) :], (), "")
+
+    parts = re.split(r"\n[ \t]*\n", form("aside").sub(kept, text))
+    return "\n\n".join(said_of_option(one, (), "") if form("weighed").match(one) else one for one in parts)
 
 
 def package_of(path: str, root: str) -> str | None:

@@ -214,9 +214,8 @@ def _steps(kind: record.Category, body: str) -> dict[str, object]:
             is_point = block.text[:2] in ("- ", "* ", "+ ")
             is_more = at > 0 and (block.text.startswith(_CODE_OR_TABLE) or (is_point and leads))
             leads = leads if is_point else block.text.endswith(":")
-            said, _, code = (
-                block.text.partition("\n") if is_more or "```" in block.text else (block.text, "", "")
-            )
+            has_code = is_more or "```" in block.text
+            said, _, code = block.text.partition("\n") if has_code else (block.text, "", "")
             lines = [said.strip()] if is_more else texts_in(record.body_content(kind, said)[kind.primary])
             said = "\n".join([*lines, dedent(code)]).strip()
             if is_more:

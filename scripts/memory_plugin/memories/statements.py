@@ -20,6 +20,7 @@ _ITEM = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MAX_TEXT = 160  # of an introduction; a longer text says something itself
+_MAX_RULE = 60  # words of a paragraph that is a rule
 _LONG_ITEM = 9  # words; names in lists are shorter
 _TEXT, _RULE, _STEP = "text", "rule", "step"
 
@@ -42,8 +43,11 @@ class Block(NamedTuple):
     line: int
 
 
-def statements_in(section: Section, unsaid: list[int], is_checklist: bool = False) -> list[Statement]:
-    """Return the rules of a list; one for a procedure, names or a text; the lines of links, tasks and the like go into `unsaid`."""
+def statements_in(section: Section, unsaid: list[int], is_checklist: bool, is_rules: bool) -> list[Statement]:
+    """Return the rules of a list; one for a procedure, names or a text; the lines of links, tasks and the like go into `unsaid`.
+
+    In a file of rules (`is_rules`), each short paragraph is one, if there is no code between them.
+    """
     found = list(blocks_of(section.text, section.first))
     steps = [MARK.sub("", block.text) for block in found if block.kind == _STEP]
     if 2 * sum(map(bool, map(form("rule").match, steps))) >= len(steps):  # no orders to do something
@@ -53,9 +57,11 @@ def statements_in(section: Section, unsaid: list[int], is_checklist: bool = Fals
     says = not is_sample and any(content(block.text) for block in blocks)
     # A step is not taken without the others, also if a note stands between them.
     in_steps = [kind for kind, _ in groupby(block.kind for block in blocks)].count(_STEP) > 1
-    is_whole = in_steps or all(block.kind == _TEXT for block in blocks)
+    is_text = all(block.kind == _TEXT for block in blocks)
+    is_free = is_rules and is_text and _are_rules([block.text for block in blocks])
+    is_whole = in_steps or (is_text and not is_free)
     said = [_whole(section, blocks)] if is_whole and says else []
-    statements = _rules_in(blocks, heading) if says and not is_whole else said
+    statements = _rules_in(blocks, heading, not is_free) if says and not is_whole else said
     statements = [one for one in statements if not form("lead").match(one.text)]
     lines = (block.line for block in found if block.kind != _TEXT or not statements)
     unsaid.extend(line for line in lines if not any(one.line <= line <= one.last for one in statements))
@@ -92,10 +98,10 @@ def _to_keep(blocks: list[Block], section: Section, is_checklist: bool) -> list[
     ]
 
 
-def _rules_in(blocks: list[Block], heading: str) -> list[Statement]:
-    """Return the rules of the lists among these blocks, and the texts between them."""
+def _rules_in(blocks: list[Block], heading: str, is_one: bool) -> list[Statement]:
+    """Return the rules of the lists among these blocks, and the texts between them; if all is about one, texts explain it."""
     statements: list[Statement] = []
-    lead, is_one = "", True
+    lead = ""
     for is_list, group in groupby(blocks, key=lambda block: block.kind != _TEXT):
         part = list(group)
         if is_list:
@@ -112,6 +118,14 @@ def _rules_in(blocks: list[Block], heading: str) -> list[Statement]:
                 title = title_for(block.text, heading)
                 statements.append(Statement(title, block.text, "", block.line, block.line))
     return statements
+
+
+def _are_rules(texts: list[str]) -> bool:
+    """Return whether these paragraphs, at least two beside what explains one, are short, state something, and are no code."""
+    told = [text for text in texts if not form("refers").match(text)]
+    is_short = len(told) > 1 and all(content(text) <= _MAX_RULE for text in texts)
+    states = sum(_states(first_sentence(text)) for text in told)
+    return is_short and 3 * states >= 2 * len(told) and not any(map(form("code").match, texts))
 
 
 def _leads(text: str) -> bool:

@@ -122,9 +122,7 @@ def _subject_signals(match: Match, prompt: PromptTerms, model: Model) -> dict[st
     qualifiers = model.confidence["qualifiers"]
     words = [term for term in prompt.terms if qualifiers.isdisjoint(term.words)]
     unmatched = [term for term in words if term.stem not in match.matched]
-    related = [
-        term for term in unmatched if len(term.stem) >= PREFIX and " " + term.stem[:PREFIX] in match.text
-    ]
+    related = [one for one in unmatched if len(one.stem) >= PREFIX and " " + one.stem[:PREFIX] in match.text]
     missing = [term for term in unmatched if term not in related]
     return {
         "shared": float(sum(term.stem in match.matched for term in words)),

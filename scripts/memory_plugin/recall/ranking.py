@@ -211,9 +211,7 @@ def _score_words(match: Match, patterns: list[Pattern], averages: list[float], m
     settings = model.ranking
     k1, b = settings["k1"], settings["b"]
     fields = zip(match.fields, settings["weights"], match.lengths, averages)
-    zones = [
-        (field, weight / (1 - b + b * length / mean)) for field, weight, length, mean in fields if length
-    ]
+    zones = [(field, share / (1 - b + b * length / mean)) for field, share, length, mean in fields if length]
     text = match.text
     in_title = 0
     for pattern in patterns:

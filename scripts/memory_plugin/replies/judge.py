@@ -123,9 +123,7 @@ def parse_levels(value: Mapping[str, Any], dimensions: Sequence[str]) -> dict[st
     if any(level is None or level % 1 for level in given):
         return None
     scales = load_data("replies", "dimensions")["dimensions"]
-    levels = {
-        name: int(max(0, min(scales[name]["most"], level or 0))) for name, level in zip(dimensions, given)
-    }
+    levels = {key: int(max(0, min(scales[key]["most"], level or 0))) for key, level in zip(dimensions, given)}
     return {"levels": levels, "clamped": sum(map(ne, levels.values(), given))}
 
 

@@ -106,9 +106,7 @@ def _comment(row: dict[str, Any], name: str) -> str:
     if name == OVERALL:
         return "root cause: %s" % (row.get("root_cause") or "not said")
     entry = row["dimensions"][name]
-    items = (
-        (" ".join("T%s" % turn for turn in one["turns"]), one["what"]) for one in entry.get("evidence", ())
-    )
+    items = ((" ".join("T%s" % at for at in one["turns"]), one["what"]) for one in entry.get("evidence", ()))
     return "\n".join(filter(None, [entry.get("rationale"), *["%s: %s" % item for item in items]]))
 
 

@@ -153,9 +153,7 @@ class Ask:
         asking = [clause for clause in clauses if self._asks(clause)]
         asked = asking or (clauses if "?" in text else [])
         is_ours = "we_past" in signs or any(map(self._is_ours, clauses, self._verbs))
-        ordered = [
-            clause for clause in clauses if self._is_in("orders", clause[:1]) and "me" not in clause[:2]
-        ]
+        ordered = [part for part in clauses if self._is_in("orders", part[:1]) and "me" not in part[:2]]
         goes_on = self._starts(clauses[0], "goes_on")
         found = {
             "question": bool(asked),

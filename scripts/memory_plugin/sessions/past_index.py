@@ -215,9 +215,7 @@ def _store(connection: Connection, facts: tuple[Any, ...], texts: list[str]) -> 
     select = "SELECT first || '\n' || branch || '\n' || title FROM sessions WHERE session = ?"
     (context,) = connection.execute(select, facts[2:3]).fetchone()
     prompt, reply, files, passed, failed = texts
-    fields = [
-        " ".join(search_words(text)) for text in (prompt, reply, files, passed + "\n" + failed, context)
-    ]
+    fields = [" ".join(search_words(one)) for one in (prompt, reply, files, passed + "\n" + failed, context)]
     insert = "INSERT OR REPLACE INTO words (rowid, prompt, reply, files, commands, context) VALUES (?, ?, ?, ?, ?, ?)"
     connection.execute(insert, (row, *fields))
 

@@ -199,9 +199,7 @@ def compare(ours: Scores, theirs: Scores) -> list[Agreement]:
     agreements = []
     for name, scale in scales().items():
         both = [(ours[session], theirs[session]) for session in sorted(ours.keys() & theirs.keys())]
-        pairs = [
-            (float(one[name]), float(other[name])) for one, other in both if name in one and name in other
-        ]
+        pairs = [(float(one[name]), float(two[name])) for one, two in both if name in one and name in two]
         if scale.labels:
             exact = Estimate(*share(sum(a == b for a, b in pairs), len(pairs))[2:])
             figures = {"exact": exact, "weighted_kappa": bootstrap(weighted_kappa, pairs)}

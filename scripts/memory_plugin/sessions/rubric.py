@@ -91,9 +91,7 @@ def scales() -> dict[str, Scale]:
 
 def valid_scores(entries: Mapping[str, object]) -> dict[str, float]:
     """Return the valid scores by name, whose entries are scores or objects with a `score`."""
-    found = {
-        name: scale.read(score_fields(entries.get(name)).get("score")) for name, scale in scales().items()
-    }
+    found = {key: scale.read(score_fields(entries.get(key)).get("score")) for key, scale in scales().items()}
     return {name: score for name, score in found.items() if score is not None}
 
 

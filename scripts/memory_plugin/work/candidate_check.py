@@ -81,9 +81,7 @@ def _recent_notes(context: Context, days: float) -> list[Candidate]:
     """Return candidates for the notes of Claude Code's own memory whose files changed in the last days."""
     oldest = now() - days * 86400
     files = [file for folder in note_folders(context.paths, context.settings) for file in note_files(folder)]
-    return note_candidates(
-        note for path, status in files if status.st_mtime >= oldest for note in notes_in(path)
-    )
+    return note_candidates(note for path, stat in files if stat.st_mtime >= oldest for note in notes_in(path))
 
 
 def section_watch(context: Context) -> SectionWatch:

@@ -69,9 +69,8 @@ def _score(arguments: Namespace, context: CommandContext) -> int:
         context.console.error(str(scorer.error))
     if arguments.jsonl:
         return answer_lines("response", partial(_scored_line, scorer), context.console)
-    text, prompt, calls = (
-        _last_reply(context) if arguments.last else (_read(arguments.file), arguments.user, [])
-    )
+    given = _last_reply(context) if arguments.last else (_read(arguments.file), arguments.user, [])
+    text, prompt, calls = given
     score = scorer.score(text, prompt)
     if arguments.deep:
         return _grade(score, GradeMaterial(score.query_type, prompt, calls, text), context)

@@ -97,9 +97,7 @@ class Prefilter(NamedTuple):
 def prefilters() -> dict[str, Prefilter]:
     """Return the prefilters by name."""
     entries = load_data("hygiene", "prefilters")["prefilters"]
-    return {
-        name: Prefilter(**{**row, "pattern": re.compile(row["pattern"])}) for name, row in entries.items()
-    }
+    return {key: Prefilter(**{**row, "pattern": re.compile(row["pattern"])}) for key, row in entries.items()}
 
 
 @cache
