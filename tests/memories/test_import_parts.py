@@ -38,6 +38,44 @@ def test_another_table_stays_in_its_note(project: Project, table: str) -> None:
     assert found == {"How we fire": "active"}
 
 
+@pytest.mark.parametrize(
+    ("table", "told_rows"),
+    [
+        pytest.param("| Do | Don't |\n|---|---|\n| Use `scale` | Use `cup` |\n", ["Use `scale`"], id="two columns"),
+        pytest.param("| ❌ Avoid | ✅ Do |\n|---|---|\n| a cup of flour | grams of flour |\n", ["grams of flour"], id="other way"),
+        pytest.param(
+            "| Do | Do not | Why |\n|---|---|---|\n| Use grams | use cups | they are of all sizes |\n",
+            ["Use grams — not: use cups — they are of all sizes"], id="with a reason",
+        ),
+    ],
+)  # fmt: skip
+def test_a_table_of_what_to_do_and_what_not_is_read(
+    project: Project, table: str, told_rows: list[str]
+) -> None:
+    _, reading = imported(project, {"AGENTS.md": "# Oven\n\n- Bread must rest.\n\n## Flour\n\n" + table})
+    texts = ["".join(map(str, draft.data["content"].values())) for draft in reading.drafts]
+    assert [row in "".join(texts) for row in told_rows] == [True] * len(told_rows)
+    assert "cup of flour" not in "".join(texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        pytest.param("- **IMPORTANT**: Run `tare` before use.\n- Bread is good.\n", "IMPORTANT: Run `tare` before use", id="bold"),
+        pytest.param("- ⚠️ Run `tare` before use.\n- Bread is good.\n", "⚠️ Run `tare` before use", id="sign"),
+        pytest.param("- ❌ Do not use any cup\n- Bread is good.\n", "❌ Do not use any cup", id="cross"),
+        pytest.param("Never open the door at night.\n\n- Rye is below.\n- Salt is above.\n", "Never open the door at night", id="above"),
+        pytest.param("- Bread is good.\n\n> **Warning**: do not bake in May.\n", "Warning: do not bake in May", id="a quote"),
+    ],
+)  # fmt: skip
+def test_what_stresses_a_rule_or_stands_beside_a_list_hides_none(
+    project: Project, text: str, title: str
+) -> None:
+    _, reading = imported(project, {"AGENTS.md": "# Oven\n\n## Baking\n\n" + text})
+    categories = {draft.data["title"]: draft.data["category"] for draft in reading.drafts}
+    assert categories.get("docs: " + title) == "constraint"
+
+
 PARAGRAPHS = "---\ndescription: x\nalwaysApply: true\n---\n# Oven\n\n%s"
 
 

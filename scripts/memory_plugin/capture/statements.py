@@ -51,9 +51,7 @@ _MAX_PARAGRAPH = 900
 MAX_SENTENCE = 320
 _LONG_FACT = 120  # of a longer sentence that states a certain fact, only the fact is kept
 _MAX_LIST_ITEMS = 12
-_FENCED = re.compile(
-    r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|\"{3}.*?(?:\"{3}|\Z)", re.MULTILINE | re.DOTALL
-)
+_FENCED = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)|\"{3}.*?(?:\"{3}|\Z)")
 _TAGGED = re.compile(r"<([a-zA-Z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
 _CLOSING = re.compile(r"</([a-zA-Z][\w:-]*)\s*>")
 _INSIDE_LINE = re.compile(r"(?<=[^\s>])( ?)<([a-zA-Z][\w:-]*)>|<([a-zA-Z][\w:-]*)>(?=[\w.:_/-])")

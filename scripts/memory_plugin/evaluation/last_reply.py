@@ -255,9 +255,7 @@ class LastReply(NamedTuple):
         return topics | {"test", "suite"} if self.has("test-call", call) else topics
 
 
-def unshown(
-    last: LastReply, matches: Sequence[re.Match[str]], *others: set[float]
-) -> Iterator[re.Match[str]]:
+def unshown(last: LastReply, matches: Sequence[re.Match[str]], *more: set[float]) -> Iterator[re.Match[str]]:
     """Yield the figures that occur in nothing before the reply, nor follow from two of one output, of the reply or of other numbers."""
     texts = [turn.content for turn in last.before] if matches else []
     shown = [numbers_in(text) for text in texts]
@@ -268,7 +266,7 @@ def unshown(
         is_compared = compares(match.string)
         cells = numbers_in(match.string) - {value_of(match)}
         is_sum = len(cells) > 1 and abs(sum(cells) - value_of(match)) <= len(cells) / 2  # rounded
-        computed = ((one, True) for one in (everything & numbers_in(last.text), *others))
+        computed = ((one, True) for one in (everything & numbers_in(last.text), *more))
         kept = ((one, is_share and is_compared) for one in shown)
         sources = ((one, is_share or is_compared) for one in (*bases, everything if is_compared else set()))
         if not (is_sum or any(is_supported(match, *one) for one in (*computed, *kept, *sources))):

@@ -12,12 +12,8 @@ import sys
 from ..kernel.paths import Paths
 
 # The tools that change a file, and the field of a call that names it. Clients of today have no MultiEdit; their transcripts may.
-EDITORS = {
-    "Edit": "file_path",
-    "MultiEdit": "file_path",
-    "Write": "file_path",
-    "NotebookEdit": "notebook_path",
-}
+EDITORS = dict.fromkeys(("Edit", "MultiEdit", "Write"), "file_path")
+EDITORS["NotebookEdit"] = "notebook_path"
 MAX_IDENTITY = 200
 # The kind of a line about a failure that was handled.
 PROBLEM = "problem"

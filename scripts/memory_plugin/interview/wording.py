@@ -130,10 +130,8 @@ def likeness(first: str, second: str) -> float:
     has_own2 = not table["light_words"].issuperset(stems2 - stems1) or (kind2 and not kind1)
     if has_own1 and has_own2:
         score -= table["both_sides"]
-    only1, only2 = words1 - words2, words2 - words1
-    has_opposites = any(
-        (a in only1 and b in only2) or (b in only1 and a in only2) for a, b in table["opposites"]
-    )
+    new1, new2 = words1 - words2, words2 - words1
+    has_opposites = any((a in new1 and b in new2) or (b in new1 and a in new2) for a, b in table["opposites"])
     if (kind1 and kind2 and kind1 != kind2) or has_opposites:
         score -= table["other_word"]
     return max(0.0, score)

@@ -182,17 +182,22 @@ def visible_text(text: str) -> str:
 
 
 def _as_items(rows: re.Match[str]) -> str:
-    """Return the rows of a table of rules or decisions as a list, without states and what is over; a date comes last."""
+    """Return the rows of a table of rules or decisions as a list, without states, bad examples and what is over; a date comes last."""
     lines = (rows[1], *form("row_start").sub("", rows[2]).splitlines())
     names, *cells = ([cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines)
-    # From the right: the number of a row is cut off.
-    states = {at - len(names) for at, name in enumerate(names) if form("state_column").fullmatch(name)}
+    # What not to do is told with its reason only.
+    is_told = len(names) > 2
     items = [""]
-    for row in (list(enumerate(cell, -len(cell))) for cell in cells):
-        said = [cell for at, cell in row if cell and at not in states]
-        said.sort(key=lambda cell: bool(form("date_cell").fullmatch(cell)))
-        is_over = any(why_over(cell) for at, cell in row if at in states)
-        items.append("" if is_over else "- " + " — ".join(said))
+    for row in cells:
+        pairs = list(zip(names[-len(row) :], row))  # from the right: the number of a row is cut off
+        states = [cell for name, cell in pairs if form("state_column").fullmatch(name)]
+        bad = [cell for name, cell in pairs if form("bad_column").fullmatch(name)]
+        said = [
+            "not: " + cell if cell in bad else cell for cell in row if cell and (is_told or cell not in bad)
+        ]
+        said = sorted(said, key=lambda cell: bool(form("date_cell").fullmatch(cell)))
+        text = "- " + " — ".join(cell for cell in said if cell not in states)
+        items.append("" if any(map(why_over, states)) else text)
     return "\n%s\n" % "\n".join(items)
 
 

@@ -193,6 +193,7 @@ def item_data(item: object, category: str) -> dict[str, Any]:
     content.update({record.CONTEXT: context} if isinstance(context, str) else {})
     times = [record.utc_time(as_text(found.pop(name)), "00:00:00") for name in ("created_at", "updated_at")]
     extra: dict[str, object] = {name: texts_in(value) for name, value in found.items() if value}
+    extra.update({"tags": [tag.lstrip("#") for tag in texts_in(found["tags"])]} if found["tags"] else {})
     extra.update({"expires_at": ends} if ends else {})
     extra.update({"created_at": times[0], "updated_at": times[1] or times[0]} if times[0] else {})
     # A UUID describes nothing, and a person would have to type it.

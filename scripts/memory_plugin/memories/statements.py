@@ -123,14 +123,16 @@ def _rules_in(blocks: list[Block], heading: str, is_one: bool) -> list[Statement
 def _are_rules(texts: list[str]) -> bool:
     """Return whether these paragraphs, at least two beside what explains one, are short, state something, and are no code."""
     told = [text for text in texts if not form("refers").match(text)]
-    is_short = len(told) > 1 and all(content(text) <= _MAX_RULE for text in texts)
-    states = sum(_states(first_sentence(text)) for text in told)
-    return is_short and 3 * states >= 2 * len(told) and not any(map(form("code").match, texts))
+    if len(told) < 2 or any(content(text) > _MAX_RULE or form("code").match(text) for text in texts):
+        return False
+    return 3 * sum(_states(first_sentence(text)) for text in told) >= 2 * len(told)
 
 
 def _leads(text: str) -> bool:
-    """Return whether a paragraph introduces a list below it: a long one does not if it ends as a text that says something itself."""
-    looks_so = text.startswith("**") or not text.endswith((".", "!", "?", "\u3002")) or len(text) <= _MAX_TEXT
+    """Return whether a paragraph introduces a list below it: not a long one that says something itself, nor one that is a whole order."""
+    is_ended = text.endswith((".", "!", "?", "\u3002"))
+    looks_so = text.startswith("**") or not is_ended or len(text) <= _MAX_TEXT
+    looks_so &= not (is_ended and statement_category(text) in ("constraint", "preference"))
     return looks_so and text[0] != ">" and not form("code").match(text) and content(text) > 0
 
 
@@ -212,6 +214,7 @@ def blocks_of(text: str, first: int = 1) -> Iterator[Block]:
 def statement_category(text: str) -> str:
     """Return the category of a statement for which nobody named one, by the form of its first sentence; in doubt a decision."""
     sentence = without_markdown(form("statement_end").split(text.strip(), maxsplit=1)[0])
+    sentence = form("emphasis").sub("", sentence) or sentence
     forms = markdown.table()["forms"]
     hits = (row["category"] for row in forms if re.search(row["pattern"], sentence, re.IGNORECASE))
     return next(hits, DEFAULT_CATEGORY)
