@@ -162,3 +162,26 @@ def test_minutes_keep_the_reason_of_a_decision(project: Project) -> None:
     text = "# Meeting 2031-05-13\n\n**Decision:** The oven is lit at four.\n\nReason: rolls leave at six.\n\nKim was ill.\n"
     told_text = told(project, "meetings/2031-05-13.md", text)
     assert ("rolls leave at six" in told_text, "ill" in told_text) == (True, False)
+
+
+OLD = "# %s\n\n## Status\n\nAccepted\n\n## Context\n\nCold.\n\n## Decision\n\n%s\n"
+
+
+@pytest.mark.parametrize(
+    ("title", "is_doubted"),
+    [
+        ("Get rid of Gas", True),
+        ("Move away from gas", True),
+        ("Buy gas in May", False),
+        ("Replace oil", False),
+    ],
+)
+def test_a_title_that_removes_something_makes_earlier_records_doubtful(
+    project: Project, title: str, is_doubted: bool
+) -> None:
+    files = {
+        "adr/0001.md": OLD % ("1. Heat with gas", "Gas."),
+        "adr/0010.md": OLD % (title, "No."),
+    }
+    _, reading = imported(project, files)
+    assert ("perhaps over" in str(reading.drafts[0].data["content"]["status"])) == is_doubted

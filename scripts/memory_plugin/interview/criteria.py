@@ -181,15 +181,11 @@ def _contrast_opportunity(candidate: QuestionCandidate, now: Situation, params: 
     if candidate.strategy not in params["strategies"]:
         return 1.0, "not for contrasts", {"opportunity_checked": False}
     contradicts = bool(now.signals(params).get("contradiction", {}).get("present"))
-    density = _density(candidate, now)
+    dense = _density(candidate, now)
     nodes = candidate.focus.nodes
     is_opposed = any(now.graph.are_opposed(node, other) for node in nodes for other in nodes if node < other)
-    signals = {
-        "has_opposite_stance": is_opposed,
-        "local_cluster_density": density,
-        "opportunity_checked": True,
-    }
-    is_strong = density > params["density"] or contradicts
+    signals = {"has_opposite_stance": is_opposed, "local_cluster_density": dense, "opportunity_checked": True}
+    is_strong = dense > params["density"] or contradicts
     return params["strong" if is_strong else "moderate"], "opposite stances", signals
 
 

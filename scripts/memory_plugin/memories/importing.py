@@ -254,7 +254,10 @@ def archive(data: dict[str, object], reason: str) -> None:
 
 
 def archive_replaced(drafts: list[Draft]) -> None:
-    """Archive the records that one in force says it replaces; of several with one number it may be any, unless one says it is over."""
+    """Archive the records that one in force says it replaces; of several with one number it may be any, unless one says it is over.
+
+    A record whose subject a later title removes gets a note that it is perhaps over.
+    """
     by_name: dict[str, list[Draft]] = {}
     for draft in drafts:
         for name in draft.names:
@@ -269,8 +272,19 @@ def archive_replaced(drafts: list[Draft]) -> None:
                 if is_one and one.holds:
                     archive(one.data, "replaced by " + title)
                 elif not is_one:
-                    said = (one.data["content"].get("status"), PERHAPS_OVER + title)
-                    one.data["content"]["status"] = "\n".join(filter(None, said))
+                    _doubt(one, title)
+        if removed := form("removes").match(title):
+            named = re.compile(r"(?i)\b%s\b" % re.escape(removed[1]))
+            for one in (one for one in drafts if one.holds and one.names and one.path < draft.path):
+                if os.path.dirname(one.path) == os.path.dirname(draft.path) and named.search(
+                    one.data["title"]
+                ):
+                    _doubt(one, title)
+
+
+def _doubt(one: Draft, title: str) -> None:
+    said = (one.data["content"].get("status"), PERHAPS_OVER + title)
+    one.data["content"]["status"] = "\n".join(filter(None, said))
 
 
 def _replaced(text: str) -> tuple[str, ...]:

@@ -211,9 +211,7 @@ def _without_slips(text: str) -> str:
         becomes = slips[str(slip.lastgroup)].get("becomes")
         if becomes is not None:
             return str(becomes.replace("%s", inner))
-        return '"%s"' % _BAD_ESCAPE.sub(
-            lambda one: one[0] if one[1] else one[0][-1].replace('"', '\\"'), inner
-        )
+        return '"%s"' % _BAD_ESCAPE.sub(lambda it: it[0] if it[1] else it[0][-1].replace('"', '\\"'), inner)
 
     return re.sub("(?s)" + pattern, fixed, text[max(text.find("{"), 0) :])
 
