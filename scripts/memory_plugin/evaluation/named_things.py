@@ -177,9 +177,8 @@ def _denied(last: LastReply) -> Found:
 
     Of what is said to be done in all, a part must be shown as done.
     """
-    late = (
-        one for one in last.calls[max(_changes(last), default=0) :] if not last.has("setup-call", one.call)
-    )
+    start = max(_changes(last), default=0)
+    late = (one for one in last.calls[start:] if not last.has("setup-call", one.call))
     runs = [one for one in late if not last.words["harmless-call"].match(one.call)]
     rest = "\n".join(one for one in last.clauses() if not last.has("denied", one))
     for claim in (match for one in last.sentences for match in last.words["denied"].finditer(one)):

@@ -185,16 +185,14 @@ def _as_items(rows: re.Match[str]) -> str:
     """Return the rows of a table of rules or decisions as a list, without states, bad examples and what is over; a date comes last."""
     lines = (rows[1], *form("row_start").sub("", rows[2]).splitlines())
     names, *cells = ([cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines)
-    # What not to do is told with its reason only.
-    is_told = len(names) > 2
     items = [""]
     for row in cells:
         pairs = list(zip(names[-len(row) :], row))  # from the right: the number of a row is cut off
         states = [cell for name, cell in pairs if form("state_column").fullmatch(name)]
+        # What not to do is told with its reason only.
         bad = [cell for name, cell in pairs if form("bad_column").fullmatch(name)]
-        said = [
-            "not: " + cell if cell in bad else cell for cell in row if cell and (is_told or cell not in bad)
-        ]
+        told = [cell for cell in row if cell and (names[2:] or cell not in bad)]
+        said = ["not: " + cell if cell in bad else cell for cell in told]
         said = sorted(said, key=lambda cell: bool(form("date_cell").fullmatch(cell)))
         text = "- " + " — ".join(cell for cell in said if cell not in states)
         items.append("" if any(map(why_over, states)) else text)

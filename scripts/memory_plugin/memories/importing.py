@@ -273,13 +273,17 @@ def archive_replaced(drafts: list[Draft]) -> None:
                     archive(one.data, "replaced by " + title)
                 elif not is_one:
                     _doubt(one, title)
-        if removed := form("removes").match(title):
-            named = re.compile(r"(?i)\b%s\b" % re.escape(removed[1]))
-            for one in (one for one in drafts if one.holds and one.names and one.path < draft.path):
-                if os.path.dirname(one.path) == os.path.dirname(draft.path) and named.search(
-                    one.data["title"]
-                ):
-                    _doubt(one, title)
+        for one in _removed(draft, drafts):
+            _doubt(one, title)
+
+
+def _removed(draft: Draft, drafts: list[Draft]) -> list[Draft]:
+    """Return the earlier records beside a record in force whose titles name what its title removes."""
+    if not (removed := form("removes").match(draft.data["title"])):
+        return []
+    named, folder = re.compile(r"(?i)\b%s\b" % re.escape(removed[1])), os.path.dirname(draft.path)
+    earlier = (one for one in drafts if one.holds and one.names and one.path < draft.path)
+    return [one for one in earlier if os.path.dirname(one.path) == folder and named.search(one.data["title"])]
 
 
 def _doubt(one: Draft, title: str) -> None:
