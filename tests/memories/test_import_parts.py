@@ -118,6 +118,7 @@ RECORD = (
         pytest.param("What we looked at:\n\n- Peat: cheap and near", "Peat", "cheap", id="a label and a list"),
         pytest.param("- who: Kim\n- not taken: peat. It would be cheap, but it smokes.", "but it smokes", "cheap", id="an item"),
         pytest.param("Alternatives considered\n: Peat. Is cheap.\n: Oak. It needs a permit.", "needs a permit", "Is cheap", id="terms"),
+        pytest.param("## Pros y contras\n\n### Turba\n\n* A favor: barata\n* En contra: humea", "humea", "barata", id="Spanish labels"),
         pytest.param("Peat would have been cheap, but it smokes.", "cheap", "oak", id="not called an option"),
     ],
 )  # fmt: skip
@@ -135,6 +136,7 @@ def test_a_decision_tells_no_praise_of_what_was_not_taken(
         pytest.param("rfcs/0015-peat.md", "- RFC PR: [15](https://b.io/15) (open, in review)\n\n# Summary\n\nBurn peat.\n", id="open"),
         pytest.param("adr/0015-peat.md", "# 15. Peat\n\n**Status:** rescinded by the guild\n\n## Decision\n\nBurn peat.\n", id="rescinded"),
         pytest.param("adr/0015-peat.md", "# 15. Peat\n\nStatus: up for vote\n\n## Decision\n\nBurn peat.\n", id="up for vote"),
+        pytest.param("adr/0015.md", "# 15. Turba\n\n## Propuesta\n\nQuemar turba.\n\n## Resolución\n\nNo se aprueba. Humea.\n", id="no"),
         pytest.param("docs/log.md", "# Log\n\n## 2031-02-01 · Peat\n\n**Not doing this.** The idea was to burn peat.\n", id="not done"),
         pytest.param("notes/freeze.md", "> Update: the freeze is over, bake what you like.\n\nNobody bakes rye until May.\n", id="over"),
         pytest.param("tasks/peat.md", "---\nstatus: done\n---\n# The oven smokes\n\n## Decision\n\nBurn beech.\n", id="a task"),
@@ -148,6 +150,14 @@ def test_what_is_not_in_force_or_not_said_by_people_is_not_told(
     project.write(name, text)
     found, _ = imported(project, {})
     assert "active" not in found.values()
+
+
+def test_ways_in_the_context_of_a_decision_are_options(project: Project) -> None:
+    ways = "## Context\n\nThree ways.\n\n### Peat\n\nIt is near.\nIt fails at night.\n\n### Beech\n\nIt burns long.\n"
+    text = told(
+        project, "adr/0009.md", "# 9. Fire\n\nStatus: accepted\n\n%s\n## Decision\n\nWe burn beech.\n" % ways
+    )
+    assert ("near" in text, "fails" in text, "burns long" in text) == (False, True, True)
 
 
 def test_a_mail_is_told_by_its_subject_without_quotations_and_courtesy(project: Project) -> None:

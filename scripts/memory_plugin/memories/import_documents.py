@@ -102,7 +102,10 @@ def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) ->
     """Yield the record or runbook in these sections, if they are one: it has an answer and another field."""
     verdict = form("verdict").search(owner[-1] if owner else "")
     places = [(part, _place(part)) for part in parts]
-    stated = (status_in(part.text) for part, (_, _, at) in places if at < 0)
+    stated = [status_in(part.text) for part, (_, _, at) in places if at < 0]
+    stated += [
+        "rejected" for part, (role, _, _) in places if role == ANSWER and form("refused").match(part.text)
+    ]
     status = next(filter(None, verdict.groups()), _DECIDED) if verdict else next(filter(None, stated), "")
     if not status and not any(role for _, (role, _, _) in places):
         return
@@ -129,6 +132,8 @@ def _fields(
     texts: dict[str, str] = {}
     is_cure = any(role == _STEPS for _, (role, _, _) in places)  # an answer is one of its steps
     chosen = without_markdown("\n".join(part.text for part, place in places if place[0] in ANSWERS)).lower()
+    ways = {part.path[at + 1] for part, (role, _, at) in places if role == CONTEXT and part.path[at + 1 :]}
+    has_options = len(ways) > 1 and any(way.lower() in chosen for way in ways)
     for part, (role, first, at) in places:
         path = part.path
         is_head = path == owner  # what it says of others may be a link alone
@@ -137,7 +142,8 @@ def _fields(
         field = _STEPS if is_cure and role == ANSWER else field
         below = below or (path[at:] if at >= 0 and field in texts and role != _STEPS else ())
         name = ": ".join((*path[len(owner) : first], *below))
-        kept = facts.said_of_option(text, below, chosen) if field == "alternatives" else text
+        is_option = field == "alternatives" or (field == CONTEXT and below and has_options)
+        kept = facts.said_of_option(text, below, chosen) if is_option else text
         told = markdown.with_lead(name, kept) if kept or (at >= 0 and not below[1:]) else ""
         texts[field] = "\n\n".join(filter(None, (texts.get(field), told)))
     return texts

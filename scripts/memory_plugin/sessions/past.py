@@ -219,13 +219,8 @@ class ShownSessions:
     def record(self) -> dict[str, object]:
         """Return the record of this decision."""
         sessions = ["%s %s" % (day, session) for session, day in self.sessions]
-        outcome = "hinted" if self.is_pointer else "showed"
-        return {
-            "place": PLACE,
-            "outcome": outcome,
-            "sessions": sessions,
-            "tokens": int(shown_tokens(self.block)),
-        }
+        outcome, size = "hinted" if self.is_pointer else "showed", int(shown_tokens(self.block))
+        return {"place": PLACE, "outcome": outcome, "sessions": sessions, "tokens": size}
 
 
 def _fitted(lines: list[str]) -> str:
