@@ -236,7 +236,7 @@ class LastReply(NamedTuple):
             return False
         files, others = (set(LISTED.findall(words.replace(" ", "\n"))) for words in (call, later))
         programs, again = (set(self.words["program"].findall(words)) for words in (call, later))
-        command, other = (self.words["subcommand"].findall(words)[:1] for words in (call, later))
+        command, other = (self.words["subcommand"].findall(words)[-1:] for words in (call, later))
         topics, about, names = self.topics(call), self.topics(later), stems(" ".join(programs))
         is_program, is_file = not programs.isdisjoint(again), not files.isdisjoint(others)
         is_test = self.has("test-call", later)
