@@ -187,7 +187,9 @@ def _other_row(last: LastReply) -> Found:
     for label, text in zip(parts[::2], parts[1::2]):
         shown.setdefault(label, set()).update(_VALUE.findall(text))
     for sentence, (label, *cells) in rows.items():
-        lines = " ".join(line for line in outputs.split("\n") if label in line)  # a figure may stand before its label
+        lines = " ".join(
+            line for line in outputs.split("\n") if label in line
+        )  # a figure may stand before its label
         own = shown.get(label, set()).union(_VALUE.findall(lines))
         for value in set().union(*shown.values()).intersection(cells) - own:
             alike = [one for one in sorted(own) if _form_of(one) == _form_of(value)]

@@ -80,12 +80,10 @@ try:
         return "".join(_encode(value, 0))
 except (ImportError, TypeError):
     from json import dumps as _json_dumps
-    from json import loads as _json_loads
+    from json import loads as _std_loads
 
     def _loads(text: str, joins: bool) -> object:
-        return _json_loads(
-            text, object_hook=_join if joins else None, parse_constant=_Defaults.parse_constant
-        )
+        return _std_loads(text, object_hook=_join if joins else None, parse_constant=_Defaults.parse_constant)
 
     def _dumps(value: object) -> str:
         return _json_dumps(value, separators=(",", ":"), allow_nan=False)

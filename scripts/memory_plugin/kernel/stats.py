@@ -80,14 +80,12 @@ def weighted_kappa(pairs: Pairs) -> float | None:
     return _kappa(pairs, lambda a, b: (a - b) ** 2)
 
 
-def _kappa(
-    pairs: Sequence[tuple[Rating, Rating]], distance: Callable[[Rating, Rating], float]
-) -> float | None:
+def _kappa(pairs: Sequence[tuple[Rating, Rating]], apart: Callable[[Rating, Rating], float]) -> float | None:
     """Return 1 less the observed distance of two raters' labels by the one that chance explains; None if chance explains none."""
     n = len(pairs)
     first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    expected = sum(distance(a, b) * first[a] * second[b] for a in first for b in second)
-    return 1 - sum(distance(a, b) for a, b in pairs) * n / expected if expected else None
+    expected = sum(apart(a, b) * first[a] * second[b] for a in first for b in second)
+    return 1 - sum(apart(a, b) for a, b in pairs) * n / expected if expected else None
 
 
 def spearman(pairs: Pairs) -> float | None:

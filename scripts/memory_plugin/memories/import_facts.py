@@ -266,12 +266,23 @@ def said_of_option(text: str, path: tuple[str, ...], chosen: str) -> str:
         if name or (side and side.end() == len(line)):
             is_whole = bool(form("objection" if side else "chosen").search(line))
         start = name.end() if name else 0
-        objection = form("objection").search(line, start) or form("against").search(line, start)
-        if is_whole or not line[start:].strip(" ."):
-            kept.append(line)
-        elif name or objection:
-            kept.append(" ".join(filter(None, (name and name[0], objection and objection[0]))))
+        told = line[start:] if is_whole or not line[start:].strip(" .") else _objections(line[start:])
+        if name or told or not line.strip():
+            kept.append((name[0] if name else "") + told)
     return "\n".join(kept).strip()
+
+
+def _objections(text: str) -> str:
+    """Return the sentences that say something against an option, from where they turn against it."""
+    kept = ""
+    for sentence in re.split(r"(?<=[.!?])(?=\s)", text):
+        turn = form("turn").search(sentence)
+        said = sentence[: turn.start()] if turn else sentence
+        if form("objection").search(said) or form("against").search(said.lstrip(" :*")):
+            kept += sentence
+        elif turn:
+            kept += " " + sentence[turn.start() :].lstrip(" ,;")
+    return kept
 
 
 def without_weighed(text: str) -> str:

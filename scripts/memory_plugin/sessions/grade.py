@@ -63,17 +63,15 @@ class GradeResult(NamedTuple):
             append_row(paths, self.row)
 
 
-def grade_session(
-    prepared: PreparedSession, scorer: SessionScorer, *, automatic: bool = False
-) -> GradeResult:
+def grade_session(session: PreparedSession, scorer: SessionScorer, *, automatic: bool = False) -> GradeResult:
     """Grade a session; `automatic` marks a grade that the user did not ask for."""
-    if not prepared.signals.totals.turns:
-        return GradeResult(prepared, None, [_EMPTY], "the transcript has no turns")
-    judge = scorer.judge(session_id(prepared))
-    verdicts = _ask(judge, prepared)
+    if not session.signals.totals.turns:
+        return GradeResult(session, None, [_EMPTY], "the transcript has no turns")
+    judge = scorer.judge(session_id(session))
+    verdicts = _ask(judge, session)
     failures = [verdict.failure for verdict in verdicts if verdict.failure]
     if len(failures) == len(verdicts):
-        return GradeResult(prepared, None, failures, verdicts[0].detail)
+        return GradeResult(session, None, failures, verdicts[0].detail)
     costs = [verdict.cost for verdict in verdicts]
     by = {
         "by": "api",
@@ -83,8 +81,8 @@ def grade_session(
         "cost_usd": None if None in costs else round(sum(cost or 0 for cost in costs), 6),
         "failures": failures,
     }
-    row = grade_row(prepared, [verdict.values for verdict in verdicts], by, scorer.paths)
-    return GradeResult(prepared, row, failures)
+    row = grade_row(session, [verdict.values for verdict in verdicts], by, scorer.paths)
+    return GradeResult(session, row, failures)
 
 
 def _ask(judge: Judge, prepared: PreparedSession) -> list[Verdict]:

@@ -113,14 +113,12 @@ def read_grade(value: Values, turns: int) -> Values | None:
     judge uses another scale, and only its labels count.
     """
     scaled = [(name, scale, score_fields(value.get(name))) for name, scale in dimensions().items()]
-    has_other_scale = any(
-        (scale.number(entry.get("score")) or 0) >= scale.highest + 1 for _, scale, entry in scaled
-    )
+    is_other = any((scale.number(entry.get("score")) or 0) >= scale.highest + 1 for _, scale, entry in scaled)
     scored: Values = {}
     struck = 0
     for name, scale, entry in scaled:
         score = scale.read(entry.get("score"))
-        if score is None or (has_other_scale and scale.level(entry["score"]) is None):
+        if score is None or (is_other and scale.level(entry["score"]) is None):
             continue
         evidence = _evidence(entry.get("evidence"), turns)
         valid = [item for item in evidence if item["turns"]]

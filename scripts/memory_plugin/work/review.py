@@ -79,12 +79,10 @@ def _pending_entries(context: WorkContext) -> list[ReviewEntry]:
     for store in {item.stored.store for item in pending}:
         files = [item.stored.path for item in pending if item.stored.store == store]
         commits.update(claimed_commits(store, files))
-    return [
-        _pending_entry(names[one.stored.key], one, commits.get(one.stored.path), trust) for one in pending
-    ]
+    return [_entry(names[one.stored.key], one, commits.get(one.stored.path), trust) for one in pending]
 
 
-def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: Trust) -> ReviewEntry:
+def _entry(name: str, item: Item, commit: ClaimedCommit | None, trust: Trust) -> ReviewEntry:
     stored, memory = item.stored, item.stored.memory
     fields = shown_fields(memory)
     changed = _changes(item, fields, trust)
