@@ -195,3 +195,17 @@ def test_a_title_that_removes_something_makes_earlier_records_doubtful(
     }
     _, reading = imported(project, files)
     assert ("perhaps over" in str(reading.drafts[0].data["content"]["status"])) == is_doubted
+
+
+@pytest.mark.parametrize("heading", ["When to use this runbook", "Prerequisites", "Requisitos"])
+def test_conditions_of_a_runbook_are_no_steps(project: Project, heading: str) -> None:
+    text = "# Runbook: Restore\n\n## %s\n\n- Flour was lost\n- The oven is cold\n\n## Restore\n\n- Light it\n- Sift flour\n"
+    _, reading = imported(project, {"runbooks/restore.md": text % heading})
+    steps = ["Flour was lost" in str(draft.data["content"].get("steps")) for draft in reading.drafts]
+    assert steps == [False, False]
+
+
+def test_a_rule_names_the_subject_of_its_document(project: Project) -> None:
+    text = "# Shop content guidelines\n\n## Avoid\n\n- Long sentences in the window\n- Any word of more than ten letters\n"
+    _, reading = imported(project, {"docs/content.md": text})
+    assert "Shop content guidelines" in str(reading.drafts[0].data["content"])

@@ -213,7 +213,8 @@ def _note(document: Document, owner: tuple[str, ...], parts: list[Section]) -> I
     fields = {_STATUS: told or status_in(text)} if document.is_record else {}
     fields.update({CONTEXT: document.limit} if owner and document.limit else {})
     steps, items = len(form("in_steps").findall(text)), len(form("list").findall(text))
-    field = _STEPS if 2 * steps > items or (document.is_runbook and items) else ANSWER
+    has_steps = document.is_runbook and items and not form("no_steps").match(owner[-1] if owner else "")
+    field = _STEPS if 2 * steps > items or has_steps else ANSWER
     fields[field] = form("head_line").sub("", text) if document.is_record else text
     yield from _entry(document._replace(title=title, parts=parts), (), fields, parts[0].line)
 
@@ -269,7 +270,8 @@ def _rule_item(document: Document, rule: Statement, section: Section, bound: lis
     is_bare = title == section.heading and not title.split()[3:] and not form("document").search(about)
     title = facts.below(about, title) if is_bare else title
     said = ("%s\n%s" % (title, rule.text)).lower()
-    path = map(without_markdown, section.path)
+    names_subject = " " in document.title and not document.is_rules  # as "Content guidelines"
+    path = map(without_markdown, ((document.title,) if names_subject else ()) + section.path)
     untold = " > ".join(heading for heading in path if heading.lower() not in said)
     spans = map(form("code_span").findall, (section.heading, rule.text))
     paths = (filter(form("path").match, found) for found in spans)
