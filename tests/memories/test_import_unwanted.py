@@ -42,6 +42,8 @@ IN_RULES = [
     ("a history of revisions", "## Änderungshistorie\n\n| B | Kim war im Urlaub |\n|---|---|\n", "must rest", "Kim"),
     ("how to read the file", "Follow this when you knead with Kim.\n\n- Sift flour.\n", "Sift flour", "Kim"),
     ("what the file does", "This file gives Claude a picture of the oven.\n\n- Sift flour.\n", "Sift flour", "picture"),
+    ("an item to do", "- Sift flour.\n- Remember to ask Kim about the sieve.\n", "Sift", "Kim"),
+    ("a thought", "Flour must be sifted.\n\nMaybe we should try Kim's sieve one day.\n", "sifted", "Kim"),
     ("a paragraph to do", "Flour must be sifted.\n\nTODO ask Kim about the sieve\n", "sifted", "Kim"),
     ("a callout that is over", "## Flour\n\nIt must be sifted.\n\n> [!warning] Veraltet\n> Kim siebt.\n", "sifted", "Kim"),
     ("a placeholder", "Flour must be sifted.\n\nOwner: {Name the person who sifts}\n", "sifted", "Name the"),
