@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,17 @@ def test_an_edit_works_on_what_is_there_now(paths: Paths, store: Store) -> None:
     for tag in "ab":
         lifecycle.edit(paths, stored, partial(tagged, tag), "tag", approved=True)
     assert find(store, "use-postgres").memory.tags == ("a", "b")
+    assert state_of(paths, store, "use-postgres") == TRUSTED  # both were the user's
+
+
+def test_edits_at_once_are_all_kept_and_trusted(paths: Paths, store: Store) -> None:
+    stored = save(paths, store)
+    edits = [partial(lifecycle.edit, paths, stored, partial(tagged, tag), "tag", True) for tag in "abcdefgh"]
+    with ThreadPoolExecutor() as pool:
+        for result in [pool.submit(one) for one in edits]:
+            result.result()
+    assert sorted(find(store, "use-postgres").memory.tags) == list("abcdefgh")
+    assert state_of(paths, store, "use-postgres") == TRUSTED
 
 
 def test_a_rewrite_does_not_undo_a_concurrent_change(paths: Paths, store: Store) -> None:

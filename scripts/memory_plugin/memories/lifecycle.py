@@ -114,20 +114,18 @@ def edit(
 ) -> Written:
     """Replace fields of a memory; `fields` may be a function that returns them for its present data.
 
-    The changed memory stays trusted if the user asked for the change (`approved`). It is pending if someone else changed the file after
-    the user saw it as `stored`. A pending or rejected memory stays what it is, and so do phrases that await approval.
+    The changed memory stays trusted if the user asked for the change (`approved`), and pending or rejected if its present text is, as
+    do phrases that await approval. Its trust changes under the lock of the write, so that two edits at once do not undo it.
     """
-    unchanged = True
 
     def changed(present: Data) -> Data:
-        nonlocal unchanged
-        unchanged = present == stored.memory.data
         return with_change(present, summary, fields(present) if callable(fields) else fields)
 
-    before = before_write(paths, stored)
-    written = writing.change(paths, stored, changed, cleaned)
-    trust_written(paths, [Change(written, before)], approved and unchanged, how)
-    return written
+    return writing.change(paths, stored, changed, cleaned, partial(_keep_trust, paths, approved, how))
+
+
+def _keep_trust(paths: Paths, approved: bool, how: str, present: StoredMemory, written: Written) -> None:
+    trust_written(paths, [Change(written, before_write(paths, present))], approved, how)
 
 
 def add_phrases(paths: Paths, stored: StoredMemory, phrases: list[str]) -> Written:
@@ -204,10 +202,10 @@ def rewrite(paths: Paths, stored: StoredMemory, data: Data, summary: str, *, see
             raise InvalidMemory(text % stored.memory.id)
         return with_change(data, summary, {})
 
-    before = before_write(paths, stored)
-    written = writing.change(paths, stored, replaced)
-    trust_written(paths, [Change(written, None if seen else before)], True, "edit")
-    return written
+    def settled(present: StoredMemory, written: Written) -> None:
+        trust_written(paths, [Change(written, None if seen else before_write(paths, present))], True, "edit")
+
+    return writing.change(paths, stored, replaced, settle=settled)
 
 
 def redact(paths: Paths, stored: StoredMemory) -> Written:

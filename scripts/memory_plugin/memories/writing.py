@@ -49,6 +49,9 @@ class Written(NamedTuple):
     is_exact: bool = True
 
 
+Settle = Callable[[StoredMemory, Written], None]
+
+
 def add(paths: Paths, store: Store, data: Data) -> Written:
     """Store a new memory under its id, or one made from its title; if the same title and content exist, return that memory.
 
@@ -89,10 +92,13 @@ def _is_exact(existing: StoredMemory, data: Data) -> bool:
     return text_digests(memory) == text_digests(existing.memory)
 
 
-def change(paths: Paths, stored: StoredMemory, edit: Edit, cleaned: bool = True) -> Written:
+def change(
+    paths: Paths, stored: StoredMemory, edit: Edit, cleaned: bool = True, settle: Settle | None = None
+) -> Written:
     """Rewrite a memory's file with the result of `edit`, whose input is read under the lock, so no other change is lost.
 
-    `cleaned` False leaves all other fields as they are: retiring a memory must work whatever the file contains.
+    `cleaned` False leaves all other fields as they are: retiring a memory must work whatever the file contains. `settle` is called under
+    the lock, too, with the memory before and after.
     """
     store = stored.store
     _require_readable(store)
@@ -104,7 +110,10 @@ def change(paths: Paths, stored: StoredMemory, edit: Edit, cleaned: bool = True)
             new = [name for name in LISTS if data.get(name) != fresh.memory.data.get(name)]
             data, redacted = clean_data(data)
             require_lists(data, new)
-        return Written(_write(store, stored.memory.category, stored.path, data), redacted, False)
+        written = Written(_write(store, stored.memory.category, stored.path, data), redacted, False)
+        if settle is not None:
+            settle(fresh, written)
+        return written
 
 
 def require_writable(paths: Paths, stored: StoredMemory) -> None:
