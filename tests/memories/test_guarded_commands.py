@@ -98,6 +98,35 @@ def test_a_text_of_several_words_may_be_a_part() -> None:
     assert not run_by("psql -c 'SELECT 1' -f 'DROP TABLE.sql'", [guard])
 
 
+@pytest.mark.parametrize(
+    ("written", "covered", "other"),
+    [
+        (
+            "git * main",
+            ["git push origin main", "git merge main", "git -C app checkout main"],
+            "git push origin dev",
+        ),
+        (
+            "kubectl * delete *",
+            ["kubectl -n prod delete pod x", "kubectl delete --all"],
+            "kubectl -n prod get pod",
+        ),
+        (
+            "git commit * --no-verify",
+            ["git commit -m x --no-verify", "git commit --no-verify"],
+            "git commit -m x",
+        ),
+        ("docker compose * down *", ["docker compose -f a.yml down -v"], "docker compose -f down.yml up"),
+        ("npm run *", ["npm run build", "npm --prefix web run build"], "npm ci"),
+        ("sudo *", ["sudo rm x"], "echo sudo"),
+    ],
+)
+def test_a_star_of_its_own_stands_for_any_words(written: str, covered: list[str], other: str) -> None:
+    words = [guard_words(written)]
+    assert [text for text in covered if not run_by(text, words)] == []
+    assert not run_by(other, words)
+
+
 def test_the_words_of_a_guard() -> None:
     cases = [
         ("git push --force", FORCE),

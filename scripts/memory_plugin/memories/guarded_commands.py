@@ -103,7 +103,9 @@ def _covers(command: list[str], words: Sequence[str]) -> bool:
     if has_subcommand and "." not in program and program not in _options("operands_only"):
         at = _after_subcommand(command, second)
     with_value = _options("with_value").get(program, "")
-    return at > 0 and _contain([*map(_plain_path, command[at:])], words[1 if at == 1 else 2 :], with_value)
+    # As in Claude Code's rules, a `*` of its own stands for any words, also none.
+    others = [word for word in words[1 if at == 1 else 2 :] if word != _ANY]
+    return at > 0 and _contain([*map(_plain_path, command[at:])], others, with_value)
 
 
 def _after_subcommand(command: list[str], name: str) -> int:
