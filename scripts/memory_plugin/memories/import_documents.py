@@ -103,6 +103,7 @@ def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) ->
     verdict = form("verdict").search(owner[-1] if owner else "")
     places = [(part, _place(part)) for part in parts]
     stated = [status_in(part.text) for part, (_, _, at) in places if at < 0]
+    stated += map(status_in, form("foot").findall(parts[-1].text))
     stated += [
         "rejected" for part, (role, _, _) in places if role == ANSWER and form("refused").match(part.text)
     ]
@@ -222,7 +223,13 @@ def _note(document: Document, owner: tuple[str, ...], parts: list[Section]) -> I
 def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield each rule of the sections that hold no record; unless they are a note: neither a list alone, nor orders for the most part."""
     parts = [piece for part in parts for piece in _decided(part)] if document.is_diary else parts
-    ended = (form("reasons").match(part.heading) or facts.why_over(status_in(part.text)) for part in parts)
+    described = form("described") if document.is_rules else None
+    ended = (
+        form("reasons").match(part.heading)
+        or (not part.path and described and described.match(part.text))
+        or facts.why_over(status_in(part.text))
+        for part in parts
+    )
     stated = [part for part, is_over in zip(parts, ended) if not is_over]
     unsaid = [part.line for part in parts if part not in stated]
     is_checklist = bool(form("checklist").search(document.title))
@@ -296,6 +303,7 @@ def _entry(
     if not (body := "\n".join(filter(None, (texts.pop(answer, ""), texts.pop(_STEPS, "")))).strip()):
         return
     body = facts.without_weighed(body) if category == "decision" and texts.get(_STATUS) else body
+    body = facts.without_points(body, "\n".join((head, texts.get(_STATUS, ""))))
     # A step says little of its runbook.
     about = body if category == "decision" else texts.get(CONTEXT) or body
     in_head = form("stated").findall(head) if document.is_record else []

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
+from glob import escape, glob
 from itertools import takewhile
 from typing import Any, NamedTuple
 
+from ..kernel.files import read_regular
 from . import markdown
 from .markdown import Section, form, is_named, role_of, table, texts_in, title_for, without_markdown
 from .record import ACTIVE, DEFAULT_CATEGORY
@@ -18,6 +21,7 @@ _NAME = re.compile(r"[-_]")  # of a file, unless there are spaces
 BOUND = ("globs", "paths", "applyto", "filematchpattern")
 _OF_RULES = frozenset([*BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
 _HEAD_OF_STATUS = 100  # characters; what is accepted later in a long one is something else
+_MAX_FIELDS = 64 << 10  # bytes
 _NEAR = 3  # folders above a file whose names say what it is
 
 
@@ -87,6 +91,7 @@ def read_document(path: str, text: str, root: str, is_given: bool) -> Document:
     A working paper is a diary. Neither is said of a file that somebody named (`is_given`).
     """
     fields, text = front_matter(text)
+    fields = {**_beside(path), **fields}
     is_inside = root and path.startswith(root + os.sep)
     # The folders above the project say nothing about it.
     *folders, name = (path[len(os.path.dirname(root)) :] if is_inside else path).split(os.sep)
@@ -119,6 +124,16 @@ def read_document(path: str, text: str, root: str, is_given: bool) -> Document:
         path, stem, fields, text, parts, heading, next(said, of_file),
         is_runbook, is_rules, is_one, is_guide, is_diary, without_markdown(limit[0]) if limit else "", [],
     )  # fmt: skip
+
+
+def _beside(path: str) -> Fields:
+    """Return the fields in the one YAML file beside a README, such as `kep.yaml`, which holds its status; empty for other files."""
+    folder, name = os.path.split(path)
+    beside = glob(os.path.join(escape(folder), "*.y*ml")) if name.lower().startswith("readme.") else []
+    with suppress(OSError, ValueError):
+        (one,) = beside
+        return _fields(read_regular(one, _MAX_FIELDS)[0].decode("utf-8"))
+    return {}
 
 
 def front_matter(text: str) -> tuple[Fields, str]:
@@ -200,8 +215,9 @@ def _as_items(rows: re.Match[str]) -> str:
 
 
 def is_record(title: str, parts: list[Section], is_runbook: bool) -> bool:
-    """Return whether a document is one decision record by the status below its title: unless others have one too."""
-    told = ((part.heading, status_in(part.text)) for part in parts if not is_runbook)
+    """Return whether a document is one decision record by the status below its title or at its end: unless others have one too."""
+    names = (title if form("foot").search(part.text) else part.heading for part in parts)
+    told = ((name, status_in(part.text)) for name, part in zip(names, parts) if not is_runbook)
     ended = (name for name, said in told if said and (form("accepted").search(said) or why_over(said)))
     return [*ended] in ([""], [title])
 
@@ -293,6 +309,13 @@ def without_weighed(text: str) -> str:
 
     parts = re.split(r"\n[ \t]*\n", form("aside").sub(kept, text))
     return "\n\n".join(said_of_option(one, (), "") if form("weighed").match(one) else one for one in parts)
+
+
+def without_points(text: str, head: str) -> str:
+    """Return a text without those of its numbered points that the head of its record calls over."""
+    for number in form("point_over").findall(head):
+        text = re.sub(r"(?m)^%s[.)][ \t](?:.|\n(?!\s*(?:\d+[.)]|\n)))*\n?" % number, "", text)
+    return text
 
 
 def package_of(path: str, root: str) -> str | None:

@@ -30,6 +30,7 @@ STDIN = "-"
 _MAX_BYTES = 32 << 20
 _MARKDOWN, _JSON = (".md", ".mdc", ".markdown", ".txt"), (".json", ".jsonl", ".ndjson")
 _TEXTS = (*_MARKDOWN, *_JSON, ".rst", ".adoc", ".asciidoc", ".org", ".textile")
+_BESIDE = (".yaml", ".yml", ".png", ".jpg", ".svg", ".drawio", ".puml")
 _UNREAD = "expected one of %s" % ", ".join(_MARKDOWN + _JSON)
 _UNKNOWN = "unknown format: no text under a common name"
 _TALK = "a conversation or a task, nothing to keep"
@@ -316,8 +317,9 @@ def _files_below(folder: str, reading: Reading, *, everything: bool) -> Iterator
             is_text = name.lower().endswith(_MARKDOWN if is_own else _TEXTS) and name[0] != "."
             if (is_own and name == "index.md") or not (is_text or is_named(path, "rules")):
                 continue
-            # Alone in its folder it is the folder's document.
-            is_alone = names == [name] and above != folder and name.lower().startswith("readme.")
+            # Alone in its folder, but for its status or pictures, it is the folder's document.
+            others = (other for other in names if not other.lower().endswith(_BESIDE))
+            is_alone = [*others] == [name] and above != folder and name.lower().startswith("readme.")
             is_index = form("index").fullmatch(name) and not is_alone
             is_loaded = (is_named(path, "loaded") or _LOADED_RULES in path) and not everything
             if is_index or is_loaded:

@@ -61,7 +61,9 @@ def form(name: str) -> re.Pattern[str]:
 
 @cache
 def role_of(heading: str) -> str:
-    """Return the field of a record for a heading, whatever it adds in parentheses; empty if there is none."""
+    """Return the field of a record for a heading, whatever it adds in parentheses, in either of two languages; empty if there is none."""
+    if " / " in heading:
+        return next(filter(None, map(role_of, heading.split(" / "))), "")
     words = re.findall(r"[^\W\d_]+", re.sub(r"\([^()]*\)", "", heading.lower()))
     roles, stems, joining, small = (table()[name] for name in ("roles", "stems", "joining", "small"))
     whole = next((role for role, headings in roles.items() if " ".join(words) in headings), "")

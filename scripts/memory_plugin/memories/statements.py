@@ -52,7 +52,8 @@ def statements_in(section: Section, unsaid: list[int], is_checklist: bool, is_ru
     steps = [MARK.sub("", block.text) for block in found if block.kind == _STEP]
     if 2 * sum(map(bool, map(form("rule").match, steps))) >= len(steps):  # no orders to do something
         found = [block._replace(kind=_RULE) if block.kind == _STEP else block for block in found]
-    blocks, heading = _to_keep(found, section, is_checklist), without_markdown(section.heading)
+    blocks = _to_keep(found, section, "ordering" if is_rules else "", is_checklist)
+    heading = without_markdown(section.heading)
     is_sample = all(form("program").match(block.text) for block in blocks) and not _states(heading)
     says = not is_sample and any(content(block.text) for block in blocks)
     # A step is not taken without the others, also if a note stands between them.
@@ -71,7 +72,7 @@ def statements_in(section: Section, unsaid: list[int], is_checklist: bool, is_ru
 def said_in(section: Section, unsaid: list[int], is_checklist: bool = False) -> str:
     """Return the text of a section of a note without links alone and things to do; the lines of such items are added to `unsaid`."""
     found = list(blocks_of(section.text, section.first))
-    kept = _to_keep(found, section, is_checklist)
+    kept = _to_keep(found, section, "", is_checklist)
     said = [block for block in kept if content(block.text) or not markdown.LINK.search(block.text)]
     unsaid.extend(block.line for block in found if block not in said and (block.kind != _TEXT or not said))
     return _joined(said)
@@ -83,8 +84,11 @@ def _joined(blocks: list[Block]) -> str:
     return "".join(block.text + end for block, end in zip(blocks, ends)).strip("\n")
 
 
-def _to_keep(blocks: list[Block], section: Section, is_checklist: bool) -> list[Block]:
-    """Return the blocks of a section without things to do and quotes that say that they are over; none below a heading as `See also`."""
+def _to_keep(blocks: list[Block], section: Section, kept: str, is_checklist: bool) -> list[Block]:
+    """Return the blocks of a section without quotes that say that they are over, and none below a heading as `See also`.
+
+    Nor are things to do kept, but items of a checklist, or those of this form (`kept`).
+    """
     headings = list(map(without_markdown, section.path))
     is_checklist |= bool(form("checklist").search(" ".join(headings)))
     is_over = blocks and blocks[0].kind == _TEXT and form("ended").match(blocks[0].text)
@@ -93,7 +97,10 @@ def _to_keep(blocks: list[Block], section: Section, is_checklist: bool) -> list[
     return [
         block
         for block in blocks
-        if (not form("task").search(block.text) or (is_checklist and block.kind != _TEXT))
+        if (
+            not form("task").search(block.text)
+            or (block.kind != _TEXT and (is_checklist or (kept and form(kept).search(block.text))))
+        )
         and not (block.text.startswith(">") and form("ended").match(block.text))
     ]
 
@@ -155,7 +162,8 @@ def _of_list(items: list[Block], lead: str, heading: str) -> list[Statement]:
     is_free = ended or not (lead and _states(lead))
     alone = [_states(said) or (is_free and _is_sentence(text, said)) for text, said in zip(texts, sentences)]
     name = heading if ended else markdown.with_lead(heading, lead)
-    if not telling or not (name or any(alone)) or form("structure").match(lead):
+    is_map = all(form("listing").match(text) for text in texts)  # of folders and files
+    if not telling or is_map or not (name or any(alone)) or form("structure").match(lead):
         return []
     is_procedure = telling[0].kind == _STEP
     if name and (is_procedure or 2 * sum(alone) < len(alone)):

@@ -1,0 +1,104 @@
+"""Habits of teams: a status at the end or in a file beside, points that are over, boxes in rule files, maps, minutes in sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.memories.conftest import imported
+from tests.project import Project
+
+RECORD = "# DR-4 Ovens / Öfen\n\n## Background\n\nBread is late.\n\n## Decision / 決定\n\nWe buy two ovens.\n\n---\n%s\n"
+
+
+@pytest.mark.parametrize(
+    ("foot", "state"),
+    [
+        pytest.param(
+            "【状態 / Status】廃止 / SUPERSEDED by DR-9", "archived", id="in brackets, two languages"
+        ),
+        pytest.param("`state: replaced-by 0007`", "archived", id="as code"),
+        pytest.param("Status: ❌ no", "archived", id="a plain no"),
+        pytest.param("Status: 💭 idea, again in May", "archived", id="an idea"),
+        pytest.param("【状態】採用", "active", id="adopted"),
+        pytest.param("`state: implemented in 0.14`", "active", id="implemented"),
+    ],
+)
+def test_a_status_below_the_last_ruler_counts(project: Project, foot: str, state: str) -> None:
+    found, _ = imported(project, {"notes/ovens.md": RECORD % foot})
+    assert list(found.values()) == [state]
+
+
+@pytest.mark.parametrize(
+    ("fields", "state"),
+    [
+        pytest.param("title: ovens\nstatus: implementable\n", "active", id="agreed"),
+        pytest.param("title: ovens\nstatus: provisional\n", "archived", id="an idea so far"),
+        pytest.param("title: ovens\nstatus: replaced\n", "archived", id="replaced"),
+    ],
+)
+def test_a_readme_has_its_status_in_the_file_beside(project: Project, fields: str, state: str) -> None:
+    text = "# 12 Two ovens\n\n## Motivation\n\nBread is late.\n\n## Proposal\n\nWe buy two ovens.\n"
+    files = {"rfcs/0012-ovens/README.md": text, "rfcs/0012-ovens/rfc.yaml": fields, "rfcs/0001.md": "# x\n"}
+    found, _ = imported(project, files)
+    assert list(found.values()) == [state]
+
+
+def test_points_that_are_over_are_not_told(project: Project) -> None:
+    head = "# Ovens\n\nStatus: accepted\n\n> Point 2 was replaced by 0009.\n\n## Decision\n\n"
+    text = head + "1. Two ovens\n   at four.\n2. Beech wood.\n3. Rye.\n"
+    _, reading = imported(project, {"docs/adr/0003-ovens.md": text})
+    decision = reading.drafts[0].data["content"]["decision"]
+    assert ("at four" in decision, "Beech" in decision, "Rye" in decision) == (True, False, True)
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        pytest.param("- [ ] No name of a guest goes into a log.\n- [ ] buy flour for the baker's own bread\n", ["No name"], id="boxes"),
+        pytest.param("- `oven/` - the firmware of it\n- `shop/` - the till\n", [], id="a map of folders"),
+        pytest.param("```text\noven/   the firmware\nshop/   the till\n```\n", [], id="a tree"),
+        pytest.param("| 👎 | 👍 |\n|---|---|\n| Oops, no bread | Bread comes at six |\n", ["Bread comes"], id="thumbs"),
+        pytest.param("Bread must rest.\n\n---\n_From our old wiki, ask Kim._\n", ["Bread must"], id="a foot in italics"),
+        pytest.param(
+            "Never praise it.\n\n<details>\n<summary>How not to write one</summary>\n\n> best bread ever\n\n</details>\n",
+            ["Never praise"], id="a folded bad example",
+        ),
+    ],
+)  # fmt: skip
+def test_a_rule_file_tells_rules_alone(project: Project, section: str, told: list[str]) -> None:
+    text = (
+        "# Oven\n\nOven is a driver for bakers.\n\n## State\n\n- Salt must be weighed.\n\n## Other\n\n"
+        + section
+    )
+    _, reading = imported(project, {"AGENTS.md": text})
+    texts = ["".join(map(str, draft.data["content"].values())) for draft in reading.drafts]
+    assert len(texts) == 1 + len(told)
+    assert [one for one in ["Salt", *told] if one not in "".join(texts)] == []
+
+
+def test_a_changelog_is_no_rule_but_how_to_write_it_is(project: Project) -> None:
+    rule = "# Oven\n\n## Changelog\n\nNever edit it. Add a fragment.\n"
+    history = "# Oven\n\n- Salt must be weighed.\n\n## Changelog\n\n- 2031-02-03 salt\n- 1.2 rye\n"
+    assert [len(imported(project, {"AGENTS.md": text})[0]) for text in (rule, history)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Lin was boring, good. After an hour we agreed to\nbake rye at four. No wheat.",
+        "Vote 3-0: bake rye at four.",
+        "RESOLVED, after some laughing: bake rye at four.",
+        "Long talk. ==From now on we bake rye at four==, Kim tells all.",
+    ],
+)
+def test_minutes_decide_in_the_middle_of_a_text(project: Project, said: str) -> None:
+    text = "# Bakers' call - minutes\n\n## 2031-03-01\n\nPresent: Lin, Kim.\n\n**Rye.** %s\n\n## 2031-04-01\n\nWeather was bad.\n"
+    _, reading = imported(project, {"minutes/2031.md": text % said})
+    assert ["rye at four" in str(draft.data["content"]) for draft in reading.drafts] == [True]
+
+
+def test_a_table_of_actions_is_no_runbook(project: Project) -> None:
+    table = "| what | who | state |\n|---|---|---|\n| buy an alarm | Kim | open |\n"
+    text = "# Burnt bread\n\n## Root cause\n\nThe alarm was off.\n\n## Actions\n\n" + table
+    _, reading = imported(project, {"notes/burnt.md": text})
+    assert "buy an alarm" not in str([draft.data["content"] for draft in reading.drafts])
