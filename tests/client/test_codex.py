@@ -41,7 +41,7 @@ def rows(codex: Codex, name: str) -> list[dict[str, Any]]:
     """Return the rows of a ledger; wait for the first for 20 seconds at most."""
     path = os.path.join(codex.config, "lcars", "memory", name + ".jsonl")
     end = time.monotonic() + 20
-    while not os.path.exists(path) and time.monotonic() < end:
+    while not (os.path.exists(path) and os.path.getsize(path)) and time.monotonic() < end:
         time.sleep(0.05)
     with open(path, encoding="utf-8") as file:
         return [json.loads(line) for line in file]
