@@ -102,3 +102,19 @@ def test_a_table_of_actions_is_no_runbook(project: Project) -> None:
     text = "# Burnt bread\n\n## Root cause\n\nThe alarm was off.\n\n## Actions\n\n" + table
     _, reading = imported(project, {"notes/burnt.md": text})
     assert "buy an alarm" not in str([draft.data["content"] for draft in reading.drafts])
+
+
+def test_a_record_that_replaces_a_part_of_another_leaves_it_in_force(project: Project) -> None:
+    files = {"docs/adr/0001-ovens.md": "# Ovens\n\nStatus: accepted\n\n## Decision\n\nTwo ovens, at four.\n"}
+    said = "This ADR supersedes ADR [0001](0001-ovens.md)'s hour. The rest of ADR `0001` remains.\n"
+    files["docs/adr/0002-hour.md"] = "# Hour\n\nStatus: accepted\n\n%s\n## Decision\n\nAt five.\n" % said
+    found, _ = imported(project, files)
+    assert list(found.values()) == ["active", "active"]
+
+
+def test_a_word_far_below_does_not_make_a_file_generated(project: Project) -> None:
+    text = "# Keys\n\nStatus: accepted\n\n## Decision\n\n%s\n\n## Amendment: auto-generated keys\n\nThey expire.\n"
+    found, _ = imported(
+        project, {"docs/adr/0004-keys.md": text % ("Guests sign in with their own key. " * 40)}
+    )
+    assert list(found.values()) == ["active"]

@@ -23,14 +23,15 @@ def titles(path: str, category: str = "") -> list[tuple[str, str]]:
 
 def test_a_file_of_sections_is_a_memory_for_each(project: Project) -> None:
     path = project.write(
-        "CLAUDE.md", "# Shop\nA shop.\n\n## Code style\nTabs.\n\n## Deploy\n### Staging\nrun a\n"
+        "CLAUDE.md",
+        "# Shop\nWe use Go.\n\n## Code style\nTabs.\n\n## Deploy\n### Staging\nrun a\n",
     )
     assert titles(path) == [
-        ("decision", "Shop: A shop"),
+        ("decision", "Shop: We use Go"),
         ("decision", "Code style: Tabs"),
         ("decision", "Staging: run a"),
     ]
-    assert titles(path, "constraint")[0] == ("constraint", "Shop: A shop")
+    assert titles(path, "constraint")[0] == ("constraint", "Shop: We use Go")
     assert [draft.source for draft in read(path).drafts] == [path + ":1", path + ":4", path + ":8"]
 
 

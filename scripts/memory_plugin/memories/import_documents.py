@@ -27,6 +27,7 @@ _APART = re.compile(r"\d+\.\d|.*\?\Z")  # a chapter, or a question
 _HEAD = re.compile(r"\A\s*#[ \t][^\n]*\s*")
 _ORDERS = frozenset(["constraint", "preference"])
 _UNSAID = "states nothing: code, paths or links alone, an example, reasons, status or things to do"
+_MAX_HEAD = 1000  # characters
 _MAX_NOTE = 400  # words
 _MAX_SECTIONS = 15  # of a note
 _EVERYTHING = ("**", "*", "**/*", "")
@@ -36,7 +37,7 @@ INDEX = "an index, a history or a list of things to do, not a note"
 
 def document_entries(path: str, text: str, reading: Reading) -> Iterator[Entry]:
     """Yield the entries of a Markdown file: records and runbooks, and the rules next to them or the note that it is. Raises LeftOut."""
-    if form("generated").search(text):
+    if form("generated").search(text[:_MAX_HEAD]):
         raise LeftOut("a tool generates it")
     document = facts.read_document(path, text, reading.root, not reading.is_folder)
     parts = [part for part in document.parts if part.text]
@@ -73,9 +74,8 @@ def _why_left_out(document: Document, parts: list[Section], *, has_records: bool
         "a template": is_template or form("blank").match(title),
         INDEX: is_index or any(map(form("about_notes").fullmatch, kinds)),
         "a page of others, saved from the web": is_of_web,
-        "its decision or its steps are still to be written": is_record
-        and named & ANSWERS
-        and not filled & ANSWERS,
+        "its decision or its steps are still to be written": form("to_hold").match(first)
+        or (is_record and named & ANSWERS and not filled & ANSWERS),
         "it says that it is over": form("past").match(first) or (is_over and not has_records),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
@@ -120,7 +120,10 @@ def _record(document: Document, owner: tuple[str, ...], parts: list[Section]) ->
     texts.update({_STATUS: status} if status and _STATUS not in texts else {})
     title, roles = owner[-1] if owner else document.heading, texts.keys() - {_NOTES}
     answer = _NOTES if is_logged else ANSWER
-    lacks_answer = roles.isdisjoint((answer, _STEPS)) or roles <= {ANSWER, _STEPS}
+    is_procedure = (
+        document.is_runbook and not owner and _STEPS in texts and content(document.text) <= _MAX_NOTE
+    )
+    lacks_answer = roles.isdisjoint((answer, _STEPS)) or (roles <= {ANSWER, _STEPS} and not is_procedure)
     if not form("structure").match(title) and (is_logged or not lacks_answer):
         document.unsaid.extend(unsaid)
         yield from _entry(document, owner, texts, parts[0].line, answer)
@@ -138,7 +141,7 @@ def _fields(
     for part, (role, first, at) in places:
         path = part.path
         is_head = path == owner  # what it says of others may be a link alone
-        text = part.text if at >= 0 or is_head else said_in(part, unsaid)
+        text = part.text if at >= 0 or is_head else said_in(part, unsaid, is_cure)
         field, below = (role, path[at + 1 :]) if at >= 0 else (_NOTES, path[first:])
         field = _STEPS if is_cure and role == ANSWER else field
         below = below or (path[at:] if at >= 0 and field in texts and role != _STEPS else ())
@@ -216,22 +219,20 @@ def _note(document: Document, owner: tuple[str, ...], parts: list[Section]) -> I
     steps, items = len(form("in_steps").findall(text)), len(form("list").findall(text))
     has_steps = document.is_runbook and items and not form("no_steps").match(owner[-1] if owner else "")
     field = _STEPS if 2 * steps > items or has_steps else ANSWER
-    fields[field] = form("head_line").sub("", text) if document.is_record else text
+    fields[field] = form("head_line").sub("", text) if document.is_record or document.is_runbook else text
     yield from _entry(document._replace(title=title, parts=parts), (), fields, parts[0].line)
 
 
 def _rules(document: Document, parts: list[Section], reading: Reading) -> Iterator[Entry]:
     """Yield each rule of the sections that hold no record; unless they are a note: neither a list alone, nor orders for the most part."""
     parts = [piece for part in parts for piece in _decided(part)] if document.is_diary else parts
-    described = form("described") if document.is_rules else None
-    ended = (
-        form("reasons").match(part.heading)
-        or (not part.path and described and described.match(part.text))
-        or facts.why_over(status_in(part.text))
-        for part in parts
-    )
+    ended = (form("reasons").match(part.heading) or facts.why_over(status_in(part.text)) for part in parts)
     stated = [part for part, is_over in zip(parts, ended) if not is_over]
     unsaid = [part.line for part in parts if part not in stated]
+    if document.is_rules:  # the text below the title says what the project is
+        stated = [
+            part for part in stated if part.path or not stated[1:] or form("order_or_list").search(part.text)
+        ]
     is_checklist = bool(form("checklist").search(document.title))
     found = (statements_in(part, unsaid, is_checklist, document.is_rules) for part in stated)
     rules = [(part, rule) for part, statements in zip(stated, found) for rule in statements]
