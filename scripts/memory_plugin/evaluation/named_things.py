@@ -22,6 +22,8 @@ def _used_elsewhere(last: LastReply) -> Found:
         turn, touched = last.calls[at], "\n".join(last.calls[at].content for at in changes)
         uses = LISTED.findall(last.words["definition"].sub("", turn.output))
         left = sorted(name for name in set(uses) if not _is_in(last.text + touched, name))
+        if turn.output.strip("0 \n").isdigit() and at > max(changes, default=-1):  # a count
+            left = [turn.output.strip() + " uses"]
         is_over = any(last.has("bulk-change", last.calls[one].call) for one in changes if one > at)
         searches, topics = set(last.saying("searched")), last.topics(turn.call)
         about = {*last.about(topics), *searches}
