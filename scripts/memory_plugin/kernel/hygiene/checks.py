@@ -20,9 +20,9 @@ _CARD_SCHEMES = (  # first digits and length: ISO/IEC 7812 and the schemes' own 
     (re.compile(r"3[47]|2131|1800"), 15),  # American Express, JCB
 )
 _SSN_NEVER_ISSUED = ("078051120", "219099999")  # printed in advertisements; the administration voided them
-# Numbers that no telephone has: area code 555, 555-0100 to 555-0199, and the ranges that Ofcom keeps for drama.
+# Numbers that no person has: area code 555, 555-0100 to 555-0199, the ranges that Ofcom keeps for drama, and toll-free ones.
 _FICTIONAL_PHONES = re.compile(
-    r"1?(?:555\d{7}|\d{3}55501\d\d)|55501\d\d|(?:44|0)?(?:2079460|1632960|7700900)\d{3}"
+    r"1?(?:(?:555|8([03-8])\1)\d{7}|\d{3}55501\d\d)|55501\d\d|(?:44|0)?(?:2079460|1632960|7700900)\d{3}"
 )
 _PHONE_DIGITS = range(7, 16)  # ITU-T E.164: at most 15
 _NATIONAL_DIGITS = range(9, 12)
