@@ -45,6 +45,11 @@ def test_blocks_are_joined() -> None:
     assert read(blocks) == [(1, "user", "a\nb")]
 
 
+def message(name: str, parent: str | None, role: str, text: str) -> dict[str, object]:
+    """Return a message of a tree, as OpenAssistant writes it."""
+    return {"message_id": name, "parent_id": parent, "role": role, "text": text}
+
+
 USER, ASSISTANT = {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}
 BOTH, FOREIGN = [(1, "user", "q"), (2, "assistant", "a")], {
     "OpenAI's request and answer": {"messages": [USER], "choices": [{"index": 0, "message": ASSISTANT}]},
@@ -75,6 +80,16 @@ BOTH, FOREIGN = [(1, "user", "q"), (2, "assistant", "a")], {
     "a graph's state": {"values": {"messages": [{"type": "human", "content": "q"}, {"type": "ai", "content": "a"}]}},
     "an empty text beside the parts": [USER, {"role": "assistant", "content": "", "parts": [
         {"type": "text", "text": "a"}, {"type": "source-url", "url": "x"}]}],
+    "pairs of role and text": [["human", "q"], ["ai", "a"]],
+    "the last message first": {"object": "list", "data": [{**ASSISTANT, "created_at": 20}, {**USER, "created_at": 10}]},
+    "a tree's only thread, from the end": [message("2", "1", "assistant", "a"), message("1", None, "prompter", "q")],
+    "a dialogue system": {"dialogue_id": "d", "turns": [{"speaker": "USER", "utterance": "q"}, {"speaker": "SYSTEM", "utterance": "a"}]},
+    "messages as a text": {"id": "x", "messages": json.dumps([USER, ASSISTANT])},
+    "a labeled text in a field": {"id": "x", "transcript": "Client: q\nTherapist: a"},
+    "a request and its result": {"custom_id": "x", "request": {"messages": [USER]}, "result": {"type": "ok", "message": ASSISTANT}},
+    "LlamaIndex": [{"role": role, "blocks": [{"block_type": "text", "text": text}]} for role, text in (("user", "q"), ("assistant", "a"))],
+    "spoken": [USER, {"role": "assistant", "content": None, "audio": {"id": "x", "transcript": "a"}}],
+    "a supporter": [{"speaker": "seeker", "content": "q"}, {"speaker": "supporter", "content": "a"}],
     "names of roles in a program": [{"role": "ChatRole.USER", "text": "q"}, {"messageType": "ASSISTANT", "text": "a"}],
     "names with capital letters": [{"Role": "User", "Content": "q"}, {"Role": "Assistant", "Content": "a"}],
 }  # fmt: skip
@@ -131,6 +146,10 @@ FILES = {
     "labels": b"User: q\n\n**Assistant:** a\n",
     "labels as copied": b"You: q\n\nChatGPT: a\n",
     "headings": b"## User\n\nq\n\n## Assistant\n\na\n",
+    "a copied page": b"You said:\nq\n\nChatGPT said:\na\n",
+    "a chat with times": b"10:30 AM - User: q\n10:31 AM - Bot: a\n",
+    "Llama's marks": b"<|start_header_id|>user<|end_header_id|>\n\nq\n<|start_header_id|>assistant<|end_header_id|>\n\na\n",
+    "YAML with a name": b"messages:\n- role: user\n  content: q\n- role: assistant\n  content: a\n",
     "YAML": b"- role: user\n  content: q\n- role: assistant\n  content: |\n    a\n",
 }
 
@@ -219,8 +238,9 @@ def test_what_cannot_be_read_is_named() -> None:
     [
         {"prompt": "q", "choices": [{"text": "You have a bad illness."}]},
         {"messages": [USER], "result": "You have a bad illness."},
+        [{"input": USER, "said": "You have a bad illness."}],
         {"messages": [USER, ASSISTANT, USER], "outputs": ["You have a bad illness."]},
-        {"inputs": {"messages": [{"role": "user", "content": "I have a bad illness."}]}, "output": ASSISTANT},
+        {"asked": {"messages": [{"role": "user", "content": "I have a bad illness."}]}, "output": ASSISTANT},
         {"prompt": {"role": "prompter", "text": "q", "replies": [{"text": "You have a bad illness."}]}},
     ],
 )

@@ -61,7 +61,7 @@ def test_the_rubric_asks_for_all_fields_and_marks_data_as_data() -> None:
     rubric = load_rubric(RUBRIC)
     assert set(rubric.schema["required"]) == set(rubric.schema["properties"])
     assert set(rubric.schema["required"]) == {*dimensions(), "root_cause", "improvements", "confidence"}
-    assert set(rubric.schema["properties"]["root_cause"]["enum"]) == set(CAUSES)
+    assert set(rubric.schema["properties"]["root_cause"]["enum"]) == set(CAUSES.split())
     assert "between <data> and </data>" in rubric.system
     assert "never an instruction" in rubric.system
 

@@ -84,7 +84,8 @@ def _table(text: str) -> list[object]:
         rows = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error:
         return []
-    return [None if None in row else row for row in rows] if any(map(_is_turn, rows)) else []
+    is_table = any(_is_turn(row) or turns_of(row) for row in rows)
+    return [None if None in row else row for row in rows] if is_table else []
 
 
 def _labeled(text: str) -> list[object]:
@@ -105,10 +106,48 @@ def _split(record: object, depth: int = 0) -> list[object]:
         entries = found if isinstance(found, list) else [found] if found is not record and found else []
         is_one = any(map(_is_turn, entries))
         nested = (part for entry in entries for part in _split(entry, depth + 1))
-        parts: list[object] = [entries] if is_one else [*nested]
+        parts: list[object] = _grouped(entries) if is_one else [*nested]
         if any(map(_is_conversation, parts)) and not (is_one and (found is record or turns_of(record))):
             return parts
-    return [record]
+    rows = record if isinstance(record, list) else [record]
+    is_several = rows is record or len([*_tree(record)]) > 1
+    return _grouped(rows) if is_several else _alternatives(record) or [record]
+
+
+def _grouped(rows: list[object]) -> list[object]:
+    """Return the conversations that rows name, or all rows as one; of a tree of messages each thread."""
+    groups: dict[str, list[object]] = {}
+    for message in (message for row in rows for message in _tree(row)):
+        groups.setdefault(str(field_of(message, "conversation_fields")), []).append(message)
+    return [thread for group in groups.values() for thread in _threads(group)] or [rows]
+
+
+def _tree(row: object) -> Iterator[object]:
+    """Yield a message and those below it in a tree."""
+    root = as_object(row).get("prompt")
+    yield (row := root if "replies" in as_object(root) else row)
+    replies = field_of(row, "replies")
+    for reply in replies if isinstance(replies, list) else ():
+        yield from _tree(reply)
+
+
+def _threads(rows: list[object]) -> list[object]:
+    """Return the threads of a tree of messages, each from its root to a message that none answers; all rows if they are no tree."""
+    nodes = {str(field_of(row, "node_fields")): as_object(row) for row in rows}
+    parents = {str(field_of(row, "parent_fields")) for row in rows}
+    threads = [_thread(nodes, leaf) for leaf in nodes if leaf not in parents]
+    is_tree = parents & nodes.keys() and len({id(row) for thread in threads for row in thread}) == len(rows)
+    return [*threads] if is_tree else [rows]
+
+
+def _alternatives(record: object) -> list[object]:
+    """Return a conversation for each of the answers that a record compares; empty for any other record."""
+    fields = as_object(record)
+    answers = [fields[name] for name in words("alternatives") if isinstance(fields.get(name), (str, list))]
+    rest = {name: fields[name] for name in fields if answers and name not in words("alternatives")}
+    asked = turns_of(rest) or [{name: rest[name]} for name in rest if _role_of_field(name) == "user"]
+    threads = [turns_of({"turns": one}) or [{"role": "assistant", "content": one}] for one in answers]
+    return [thread if "user" in map(_role_of, thread) else [*asked, *thread] for thread in threads]
 
 
 def _is_conversation(record: object) -> bool:
@@ -128,7 +167,7 @@ def turns_of(record: object, depth: int = 0) -> list[object]:
         if inner and (name in words("turns") or any(map(_role_of, inner))):
             turns += inner
             has_list = True
-        elif isinstance(value, str) and _PROSE.search(value) and _role_of_field(name):
+        elif _role_of_field(name) and _holds_prose(value, ()):
             turns.append({name: value})
     return turns if has_list else []
 
@@ -141,15 +180,18 @@ def _entries(name: str, record: Mapping[str, Any]) -> list[Any]:
         return [node for node in _thread(nodes, record.get("current_node")) if node.get("message")]
     if name not in words("turns") + words("holders"):
         return []
+    if isinstance(value, str) and (name in words("turns") or value.lstrip().startswith(("[{", "{"))):
+        turns = turns_of({"turns": split_conversations(value.encode("utf-8", "replace"))[0]})
+        value = turns if any(map(_role_of, turns)) else value
     return value if isinstance(value, list) else [value] if isinstance(value, dict) else []
 
 
 def _thread(nodes: Mapping[str, dict[str, object]], leaf: object) -> list[dict[str, object]]:
     """Return the nodes from the root to a leaf, as others hold what the user had made again or edited; all if there is no leaf."""
     thread: list[dict[str, object]] = []
-    while isinstance(leaf, str) and leaf in nodes and len(thread) < len(nodes):
-        thread.insert(0, nodes[leaf])
-        leaf = thread[0].get("parent")
+    while str(leaf) in nodes and len(thread) < len(nodes):
+        thread.insert(0, nodes[str(leaf)])
+        leaf = field_of(thread[0], "parent_fields")
     return thread or [*nodes.values()]
 
 
@@ -157,10 +199,13 @@ def _is_turn(record: object) -> bool:
     """Return whether a record is or wraps a turn, or is a question with its answer that is no conversation of its own."""
     if not isinstance(record, dict):
         return _is_pair(record)
+    if _alternatives(record):
+        return False
     inner = turns_of(record)
     if inner:
         return len(inner) == 1 and record.keys().isdisjoint(words("turns"))
-    return bool(_role_of(record)) or ("tier" not in record and any(map(_role_of_field, record)))
+    is_row = "tier" not in record or field_of(record, "conversation_fields") is not None
+    return bool(_role_of(record)) or (is_row and any(map(_role_of_field, record)))
 
 
 def _is_pair(record: Any) -> bool:  # noqa: ANN401
@@ -176,13 +221,27 @@ def _role(value: object) -> str:
 
 
 def _lowered(record: Mapping[str, object]) -> dict[str, object]:
-    return {str(name).strip().lower(): value for name, value in record.items()}
+    return {str(name).strip().lower().replace(" ", "_"): value for name, value in record.items()}
 
 
 def _role_of(record: object) -> str:
     """Return the role of a turn; empty for any other record."""
     fields = _lowered(as_object(record))
-    return next(filter(None, (_role(fields.get(field)) for field in words("role_fields"))), "")
+    role = next(filter(None, (_role(fields.get(field)) for field in words("role_fields"))), "")
+    return "assistant" if role == "system" and "speaker" in fields else role  # of a dialogue system
+
+
+def field_of(record: object, names: str) -> object:
+    """Return the first value that a record has under the names in a list of the data file; None without any."""
+    fields = _lowered(as_object(record))
+    return next((fields[name] for name in words(names) if fields.get(name) not in (None, "")), None)
+
+
+def in_order(records: list[object]) -> list[object]:
+    """Return records from the first to the last, as some servers list the last first."""
+    times = [str(field_of(record, "time_fields") or "") for record in records]
+    is_reversed = all(times) and len({*times}) > 1 and times == sorted(times, reverse=True)
+    return records[::-1] if is_reversed else records
 
 
 def _role_of_field(name: object) -> str:
@@ -193,7 +252,8 @@ def _role_of_field(name: object) -> str:
 def texts_of(record: Any) -> Texts:  # noqa: ANN401
     """Return the texts of a turn, or of a question and its answer in one record, by role."""
     if _is_pair(record):
-        return [("user", record[0]), ("assistant", record[1])]
+        role = _roles().get(record[0].strip().lower())  # as LangChain writes messages
+        return [(role, record[1])] if role else [("user", record[0]), ("assistant", record[1])]
     fields = _lowered(as_object(record))
     role, kind = _role_of(fields), as_text(fields.get("type"))
     if "role" not in fields and _pattern("silent").search(kind) and not _pattern("result").search(kind):
@@ -216,15 +276,16 @@ def _question_and_answer(fields: Mapping[str, object]) -> Texts:
     for name, value in fields.items():
         is_name = name in words("names") and not _PROSE.search(as_text(value))
         texts += () if is_name or not _role_of_field(name) else _pieces(_role_of_field(name), value)
-    return texts if texts and not may_hold_more(fields, texts) else [*texts, ("", None)]
+    return texts if texts and not may_hold_more([fields], texts) else [*texts, ("", None)]
 
 
-def may_hold_more(record: object, texts: Texts) -> bool:
-    """Return whether a record lacks what one side said, or the last answer, and holds another text that may be it."""
+def may_hold_more(records: list[Any], texts: Texts) -> bool:
+    """Return whether records lack what one side said, or the last answer, and hold another text that may be it."""
     sides = [role for role, _ in groupby(role for role, _ in texts if role in ("user", "assistant"))]
-    if _role_of(record) or 0 < sides.count("user") <= sides.count("assistant"):
+    if 0 < sides.count("user") <= sides.count("assistant"):
         return False
-    return _holds_prose(record, {text for _, text in texts})
+    known = {text for _, text in texts}
+    return any(_holds_prose(record, known) for record in records if not _role_of(record))
 
 
 def _holds_prose(value: object, known: Collection[str | None]) -> bool:

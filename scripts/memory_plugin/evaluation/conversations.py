@@ -97,7 +97,7 @@ def _transcript(data: bytes, identity: str) -> Conversation:
 
 def conversation_of(identity: str, source: object) -> Conversation:
     """Build a conversation from parsed turns, or from an object that holds them; the places of anything else are skipped."""
-    entries = source if isinstance(source, list) else [source]
+    entries = formats.in_order(source) if isinstance(source, list) else [source]
     turns: list[ConversationTurn] = []
     skipped, said = [], []
     records = (turn for entry in entries for turn in formats.turns_of(entry) or [entry])
@@ -107,10 +107,11 @@ def conversation_of(identity: str, source: object) -> Conversation:
         skipped += [place] if None in map(itemgetter(1), texts) else []
         said += texts
     fields = as_object(source)
-    skipped += [len(turns) + 1] if not skipped and formats.may_hold_more(fields, said) else []
-    names = (fields.get(field) for field in formats.words("id_fields"))
-    name = next((name for name in names if isinstance(name, (str, int)) and name != ""), identity)
-    tier = fields.get("tier", as_object(fields.get("metadata")).get("tier"))
+    skipped += [len(turns) + 1] if not skipped and formats.may_hold_more(entries, said) else []
+    first = as_object(next(iter(entries), None))
+    name = formats.field_of(first, "conversation_fields" if isinstance(source, list) else "id_fields")
+    name = name if isinstance(name, (str, int)) else identity
+    tier = formats.field_of({**as_object(first.get("metadata")), **first}, "tier_fields")
     return Conversation(str(name), tuple(turns), tuple(skipped), "" if tier is None else str(tier))
 
 

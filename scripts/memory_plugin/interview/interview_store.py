@@ -28,18 +28,14 @@ _SETUP = (
     # Keep the journal file, because creating one is slow, but not its content.
     "PRAGMA journal_mode = TRUNCATE",
     "PRAGMA secure_delete = ON",  # otherwise deleted text stays on free pages
-    """
-    CREATE TABLE IF NOT EXISTS interviews (
+    """CREATE TABLE IF NOT EXISTS interviews (
       id TEXT PRIMARY KEY, project TEXT NOT NULL, session TEXT NOT NULL, status TEXT NOT NULL, topic TEXT NOT NULL,
       created TEXT NOT NULL, updated TEXT NOT NULL, setup TEXT NOT NULL, state TEXT NOT NULL, events INTEGER NOT NULL
-    ) WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE IF NOT EXISTS events (
+    ) WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS events (
       interview TEXT NOT NULL, number INTEGER NOT NULL, event TEXT NOT NULL, decision TEXT NOT NULL,
       PRIMARY KEY (interview, number)
-    ) WITHOUT ROWID
-    """,
+    ) WITHOUT ROWID""",
 )
 
 

@@ -46,31 +46,7 @@ _INVISIBLE = frozenset(code for first, last in IN_WORDS for code in range(first,
 _WORD = re.compile(r"\x01|[^\W_]+(?:['-]+[^\W_]+)*")
 _PARAGRAPH = re.compile(r"\n[^\n]*\n|[.!?:;][ *_)\"']*\n|\n\s*[-*+#\u2022]")
 _FULL_STOP = re.compile(r"[.!?]")
-_DEAR = r"(?:dear|hi|hello|hey)\b[^\n.!?]{0,60},[*_ ]*"
-_YOURS = r"cheers|best|(?:many )?thanks|thank you|(?:(?:best|kind|warm) )?regards|sincerely|yours|warmly"
-# Block quotes, tables, letters; fenced code up to the closing fence, which is at least as long, or the end (CommonMark 4.5).
-_BLOCK = re.compile(
-    r"^[ \t]*(?:[>|\u2502\u251c\u2514\u250c\u2570\u256d].*"
-    r"|(?:[*_]{0,2}subject:.*|%s)(?:\n.*){1,40}?\n[*_ ]{0,4}(?:%s)\b[,.!]*(?: \S{1,20})?$"
-    r"|(?<=\n)%s(?:\n.*){1,40}?(?=\n(?:---|#))"
-    r"|(```+(?=[^`\n]*$)|~~~+).*(?:\n(?![ \t]*\1[`~]*[ \t]*$).*)*(?:\n.*)?)" % (_DEAR, _YOURS, _DEAR),
-    re.MULTILINE,
-)
 _LINES = re.compile(r".+")
-_OPENS = r"(?<![^ \t\n(\[{\-*_/:=\u2014>,])'(?=[^\W_])"
-_CLOSES = r"(?<![ \t])'(?![^ \t\n.,;:!?)\]}*_\-/\u2014|])"
-_PAIRS = ("\u201c\u201d", "\u201e\u201c", "\u00ab\u00bb", "\u300c\u300d", "\u300e\u300f", "\u2039\u203a")
-_PASSAGES = tuple(
-    map(
-        re.compile,
-        (
-            r"(?<!`)(`+)(?!`).{1,2000}?(?<!`)\1(?!`)",  # code in a line (CommonMark 6.1)
-            r'(?<![a-z0-9])"[^"\n]{0,599}"',  # a mark after a letter or digit (inches) opens no quotation
-            r"%s(?:[^'\n]|(?!%s|%s)'){0,119}%s" % (_OPENS, _OPENS, _CLOSES, _CLOSES),
-            "|".join(r"%s[^%s\n]{0,599}%s" % (pair[0], pair[1], pair[1]) for pair in _PAIRS),
-        ),
-    )
-)
 _TOKEN = re.compile(r"\S+")
 
 
@@ -156,9 +132,10 @@ class Prose:
 
 def mask(text: str) -> str:
     """Replace each passage of a folded text that is not prose by one `MASK` and spaces, with the same length."""
-    text = _BLOCK.sub(lambda block: _LINES.sub(_masked, block[0]), text)
-    for passage in _PASSAGES:
-        text = passage.sub(_masked, text)
+    table = load_data("replies", "passages")
+    text = re.sub(table["block"], lambda block: _LINES.sub(_masked, block[0]), text)
+    for passage in table["passages"]:
+        text = re.sub(passage, _masked, text)
     return _TOKEN.sub(lambda token: _masked(token) if _is_address(token[0]) else token[0], text)
 
 

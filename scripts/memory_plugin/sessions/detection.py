@@ -24,10 +24,7 @@ _MAX_COMMAND = 20_000
 OWN_ERROR = "errors"
 _REFUSALS = ("denied", "cancelled", "not_read_errors", "hook_blocks")
 # The arguments that tell most about a call, in order of preference.
-_ARGUMENTS = (
-    *("command", "file_path", "notebook_path", "path", "pattern", "url", "query"),
-    *("skill", "subagent_type", "description", "prompt"),
-)
+_ARGUMENTS = "command file_path notebook_path path pattern url query skill subagent_type description prompt"
 _PREPARATIONS = ("cd", "export", "source", "set")
 _PIPES = ("|", "|&")
 _SHELL_LIST = re.compile(r"(?s)\b(?:ba|z|s)?sh\b.*(?: \| |; )")  # as in `bash -c "a | b"`
@@ -86,7 +83,7 @@ def _is_hook_text(call: Call, text: str, version: str) -> bool:
 
 def main_argument(call: Call) -> str:
     """Return the argument that tells most about a call: its command, file or pattern."""
-    return next((call.text(name) for name in _ARGUMENTS if call.text(name)), "")
+    return next((call.text(name) for name in _ARGUMENTS.split() if call.text(name)), "")
 
 
 class Head(NamedTuple):

@@ -18,10 +18,7 @@ from ..kernel.paths import load_data
 from ..kernel.settings.load import user_block
 
 OVERALL = "overall_quality"
-CAUSES = (
-    *("none", "tool_misuse", "process_violation", "context_waste"),
-    *("error_cascade", "output_quality", "multiple"),
-)
+CAUSES = "none tool_misuse process_violation context_waste error_cascade output_quality multiple"
 _TURN = re.compile(r"\b(?:turns?|traces?|t)[ #:.]{0,2}(\d{1,6})\b", re.IGNORECASE)
 _MAX_EVIDENCE = 3
 _MAX_IMPROVEMENTS = 5
@@ -134,7 +131,7 @@ def read_grade(value: Values, turns: int) -> Values | None:
     cause, confidence = value.get("root_cause"), read_number(value.get("confidence"))
     return {
         "dimensions": scored,
-        "root_cause": cause if cause in CAUSES else None,
+        "root_cause": cause if cause in CAUSES.split() else None,
         "improvements": _improvements(value.get("improvements")),
         "confidence": None if confidence is None else round(float(min(max(confidence, 0), 1)), 4),
         "struck": struck,

@@ -16,11 +16,6 @@ from ..kernel.transcript.turn import Call, Totals, Turn
 from . import detection
 
 Found = tuple[str, int, str]  # a detection: signal, turn, and what was found
-_SIGNAL_BY_TOOL = {
-    **dict.fromkeys(("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode"), "plans"),
-    **dict.fromkeys(("Task", "Agent"), "delegations"),
-    **dict.fromkeys(("Skill", "SlashCommand"), "skills"),
-}
 _USER_SAID = "the user said:"  # the client's words before the user's reason for a refusal
 _MAX_RESULT = 2000  # characters of a failed call's result that are examined
 _MAX_OUTPUT = 50_000
@@ -148,7 +143,7 @@ def _span(call: Call) -> tuple[str, str]:
 def call_signals(turn: Turn) -> Iterator[Found]:
     """Detect test runs, commits, shell commands that a tool could replace, plans, skills, sub-agents, parallel calls and compactions."""
     for call in turn.calls:
-        signal = _SIGNAL_BY_TOOL.get(call.name)
+        signal = load_data("sessions", "commands")["signals"].get(call.name)
         if signal:
             yield signal, turn.number, detection.main_argument(call) or call.name
         if call.command:

@@ -38,10 +38,8 @@ validate the rule packs used for evaluation
 _EXIT = {"pass": 0, "fail": 1, "unjudged": 3}
 _MAX_FILE = 200_000_000
 _MARK = "memory evaluate"
-_HEADS = {
-    ".md": "<!-- %s -->\n" % _MARK,
-    ".json": '{\n  "written_by": "%s",\n' % _MARK,
-}  # of the reports that this command writes
+# Of the reports that this command writes.
+_HEADS = {".md": "<!-- %s -->\n" % _MARK, ".json": '{\n  "written_by": "%s",\n' % _MARK}
 
 
 def _configure(parser: ArgumentParser) -> None:
