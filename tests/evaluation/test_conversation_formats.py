@@ -26,6 +26,7 @@ SEVERAL: dict[str, object] = {
     "chosen texts": {"chosen": "\n\nHuman: q\n\nAssistant: a", "rejected": "\n\nHuman: q\n\nAssistant: b"},
     "OpenAI's preferences": {"input": {"messages": [USER]}, "preferred_output": [ASSISTANT],
                              "non_preferred_output": [{**ASSISTANT, "content": "b"}]},
+    "two responses": {"prompt": "q", "response_0": "a", "response_1": "b", "is_response_0_safe": True},
     "an arena": {"winner": "model_a", "conversation_a": [USER, ASSISTANT], "conversation_b": [USER, {**ASSISTANT, "content": "b"}]},
 }  # fmt: skip
 
@@ -46,6 +47,34 @@ def test_several_conversations_in_one_place(value: object) -> None:
 def test_of_a_nested_tree_each_thread_is_read(value: object) -> None:
     found = parse_conversations(json.dumps(value).encode(), "t")
     assert [[turn.content for turn in one.turns] for one in found] == [["q", "a"], ["q", "b"]]
+
+
+def test_what_an_assistant_said_within_a_prompt_is_its_own() -> None:
+    record = {
+        "prompt": "\n\nHuman: q\n\nAssistant: a\n\nHuman: r\n\nAssistant:",
+        "completion": "One, two, three.",
+    }
+    assert [turn[1:] for turn in read(json.dumps(record))] == [
+        *(("user", "q"), ("assistant", "a"), ("user", "r")),
+        ("assistant", "One, two, three."),
+    ]
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        (3, 1, 2),
+        ("3", "1", "2"),
+        ("2024-05-03", "2024-05-01", "2024-05-02"),
+        (1.5e9 + 2, 1.5e9, 1500000000.25),
+    ],
+)
+def test_rows_are_read_in_their_order(places: tuple[object, ...]) -> None:
+    rows = [
+        {"created_at": at, "role": role, "content": role}
+        for at, role in zip(places, ("user", "user", "assistant"))
+    ]
+    assert [turn[1] for turn in read(json.dumps(rows))] == ["user", "assistant", "user"]
 
 
 def test_messages_in_a_text_keep_their_roles() -> None:

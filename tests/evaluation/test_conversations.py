@@ -147,6 +147,8 @@ FILES = {
     "labels as copied": b"You: q\n\nChatGPT: a\n",
     "headings": b"## User\n\nq\n\n## Assistant\n\na\n",
     "a copied page": b"You said:\nq\n\nChatGPT said:\na\n",
+    "labels in Spanish": b"Usuario: q\nAsistente: a\n",
+    "marks in brackets": b"[|Human|] q\n[|AI|] a\n",
     "a chat with times": b"10:30 AM - User: q\n10:31 AM - Bot: a\n",
     "Llama's marks": b"<|start_header_id|>user<|end_header_id|>\n\nq\n<|start_header_id|>assistant<|end_header_id|>\n\na\n",
     "YAML with a name": b"messages:\n- role: user\n  content: q\n- role: assistant\n  content: a\n",

@@ -12,9 +12,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Optional
 
 from ..kernel.fastjson import as_object, as_text, dumps, loads
+from ..kernel.judge.question import read_number
 from ..kernel.paths import load_data
 
 Texts = list[tuple[str, Optional[str]]]  # by role; None for what is no text
@@ -84,7 +86,7 @@ def _table(text: str) -> list[object]:
         rows = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error:
         return []
-    is_table = any(_is_turn(row) or turns_of(row) for row in rows)
+    is_table = any(_is_turn(row) or turns_of(row) or _alternatives(row) for row in rows)
     return [None if None in row else row for row in rows] if is_table else []
 
 
@@ -94,7 +96,7 @@ def _labeled(text: str) -> list[object]:
     If one side never speaks, its label may be unknown, and what it said part of a turn: then None is one more record.
     """
     before, *pieces = map(str.strip, _pattern("label").split(text))
-    turns = [{"role": role, "content": said} for role, said in zip(pieces[::2], pieces[1::2])]
+    turns = [{"role": role, "content": said} for role, said in zip(pieces[::2], pieces[1::2]) if said]
     lost = [] if {"user", "assistant"} <= {*map(_role, pieces[::2])} else [None]
     return [*filter(None, [before]), *turns, *lost] if turns else []
 
@@ -180,9 +182,11 @@ def _entries(name: str, record: Mapping[str, Any]) -> list[Any]:
         return [node for node in _thread(nodes, record.get("current_node")) if node.get("message")]
     if name not in words("turns") + words("holders"):
         return []
-    if isinstance(value, str) and (name in words("turns") or value.lstrip().startswith(("[{", "{"))):
-        turns = turns_of({"turns": split_conversations(value.encode("utf-8", "replace"))[0]})
-        value = turns if any(map(_role_of, turns)) else value
+    if isinstance(value, str):
+        is_whole = name in words("turns") or value.lstrip().startswith(("[{", "{"))
+        found = split_conversations(value.encode("utf-8", "replace"))[0] if is_whole else _labeled(value)
+        sides = {*map(_role_of, turns := turns_of({"turns": found}))} - {""}
+        value = turns if sides and (is_whole or {"user", "assistant"} <= sides) else value
     return value if isinstance(value, list) else [value] if isinstance(value, dict) else []
 
 
@@ -197,10 +201,8 @@ def _thread(nodes: Mapping[str, dict[str, object]], leaf: object) -> list[dict[s
 
 def _is_turn(record: object) -> bool:
     """Return whether a record is or wraps a turn, or is a question with its answer that is no conversation of its own."""
-    if not isinstance(record, dict):
+    if not isinstance(record, dict) or _alternatives(record):
         return _is_pair(record)
-    if _alternatives(record):
-        return False
     inner = turns_of(record)
     if inner:
         return len(inner) == 1 and record.keys().isdisjoint(words("turns"))
@@ -238,10 +240,12 @@ def field_of(record: object, names: str) -> object:
 
 
 def in_order(records: list[object]) -> list[object]:
-    """Return records from the first to the last, as some servers list the last first."""
-    times = [str(field_of(record, "time_fields") or "") for record in records]
-    is_reversed = all(times) and len({*times}) > 1 and times == sorted(times, reverse=True)
-    return records[::-1] if is_reversed else records
+    """Return records from the first to the last by their different numbers or times, as some servers list the last first."""
+    places = [field_of(record, "time_fields") for record in records]
+    numbers: list[Any] = [read_number(place) for place in places]
+    known = [place for place in places if str(place)[:2] == "20"] if None in numbers else numbers
+    is_known = len({*map(str, known)}) == len(records)
+    return [record for _, record in sorted(zip(known, records), key=itemgetter(0))] if is_known else records
 
 
 def _role_of_field(name: object) -> str:

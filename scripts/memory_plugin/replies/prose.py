@@ -46,8 +46,6 @@ _INVISIBLE = frozenset(code for first, last in IN_WORDS for code in range(first,
 _WORD = re.compile(r"\x01|[^\W_]+(?:['-]+[^\W_]+)*")
 _PARAGRAPH = re.compile(r"\n[^\n]*\n|[.!?:;][ *_)\"']*\n|\n\s*[-*+#\u2022]")
 _FULL_STOP = re.compile(r"[.!?]")
-_LINES = re.compile(r".+")
-_TOKEN = re.compile(r"\S+")
 
 
 class _FoldTable(dict[int, str]):
@@ -133,10 +131,10 @@ class Prose:
 def mask(text: str) -> str:
     """Replace each passage of a folded text that is not prose by one `MASK` and spaces, with the same length."""
     table = load_data("replies", "passages")
-    text = re.sub(table["block"], lambda block: _LINES.sub(_masked, block[0]), text)
+    text = re.sub(table["block"], lambda block: re.sub(".+", _masked, block[0]), text)
     for passage in table["passages"]:
         text = re.sub(passage, _masked, text)
-    return _TOKEN.sub(lambda token: _masked(token) if _is_address(token[0]) else token[0], text)
+    return re.sub(r"\S+", lambda token: _masked(token) if _is_address(token[0]) else token[0], text)
 
 
 def _masked(passage: re.Match[str]) -> str:

@@ -169,8 +169,7 @@ def _command_signals(call: Call, version: str) -> Iterator[tuple[str, str]]:
         else:
             yield "commits_unconfirmed", command
     for head in heads:
-        _, tool = detection.tool_for(head)
-        if tool:
+        if tool := detection.tool_for(head)[1]:
             yield "shell_for_tools", "%s: %s" % (tool, " ".join(head.words))
 
 
