@@ -57,7 +57,7 @@ def test_shipped_packs_fit_the_schema(name: str) -> None:
     [
         ({"ladder": ["magic"]}, "ladder: expected only risk"),
         ({"terminal": ["risk"], "ladder": ["goal"]}, "terminal: expected only goal"),
-        ({"types": []}, "types: expected a list of blocks, each with id, name, memory, got a list"),
+        ({"types": []}, "types: expected a list of blocks, each with id, name, memory, got an empty list"),
         ({"magic": 1}, "magic: expected a known name"),
         ({"elements": [{"id": "a", "label": "", "aliases": []}]}, "elements.0.label: expected a text"),
         ({"elements": [{"id": "a", "label": "a", "aliases": []}] * 2}, "elements: expected no duplicate ids"),

@@ -68,7 +68,7 @@ def _at(changes: Any, shipped: Any) -> Any:  # noqa: ANN401 (any JSON)
         pytest.param(WEIGHT, True, ["a number from 0 to 5, got true"], id="true for a number"),
         pytest.param(SCORING + ".phases.focused.turns", 2.5, ["a whole number from 1 to 200"], id="a fraction"),
         pytest.param(SCORING + ".strategies.deepen", {"focus": "x"}, ["strategies.deepen.focus: "], id="not to be changed"),
-        pytest.param(SCORING + ".phases", [], ["expected a block with exploratory, focused, closing, got a list"], id="a list"),
+        pytest.param(SCORING + ".phases", [], ["expected a block with exploratory, focused, closing, got an empty list"], id="a list"),
         pytest.param(WEIGHTS, {"goal_achievement": 0.4}, [WEIGHTS + ": expected numbers that add up to 1, got a sum of 1.1"], id="a sum"),
         pytest.param(WEIGHTS + ".goal_achievement", 0.4, ["add up to 1"], id="one weight"),
         pytest.param(PROMPT + ".system", "one text", ["expected a list of texts"], id="a text for lines"),

@@ -213,7 +213,7 @@ def expected(rule: Rule) -> str:
 def shown(value: object) -> str:
     """Return a value for an error message: numbers and short words, but no text long enough to be a key."""
     if isinstance(value, (list, dict)):
-        return "a list" if isinstance(value, list) else "a block of keys"
+        return "a block of keys" if isinstance(value, dict) else "a list" if value else "an empty list"
     if isinstance(value, str) and (len(value) > _MAX_SHOWN or not value.isprintable()):
         return "a text of %d characters" % len(value)
     if isinstance(value, float) and not isfinite(value):
