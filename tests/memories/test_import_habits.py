@@ -118,3 +118,64 @@ def test_a_word_far_below_does_not_make_a_file_generated(project: Project) -> No
         project, {"docs/adr/0004-keys.md": text % ("Guests sign in with their own key. " * 40)}
     )
     assert list(found.values()) == ["active"]
+
+
+PLAIN = """\
+DECISION: ovens
+STATE: agreed, but see the note
+
+What we do
+(a) Two ovens burn at four.
+(b) Beech wood is bought in May.
+
+What we looked at
+- Gas: the best heat, three bakers have it
+
+NOTE 9 Sep (Kim): (b) is replaced. Oak is bought. (a) stays.
+"""
+
+
+def test_short_lines_of_a_plain_text_are_its_headings(project: Project) -> None:
+    _, reading = imported(project, {"decisions/2031-02-ovens.txt": PLAIN})
+    told = str([draft.data["content"] for draft in reading.drafts])
+    assert [one in told for one in ("Two ovens", "Oak is bought", "Beech wood", "best heat")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_lines_in_capitals_are_headings_where_there_are_no_others(project: Project) -> None:
+    head = "BURNT BREAD\n===========\n\nPURPOSE\nThis page says it.\n\n"
+    text = head + "STEPS\n1. Open the door.\n2. Cool it.\n\nCHANGE HISTORY\n3.2 No fax to Bern.\n"
+    found, reading = imported(project, {"docs/runbooks/burnt-bread.md": text})
+    assert list(found) == ["BURNT BREAD"]
+    assert "fax" not in str(reading.drafts[0].data["content"])
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "- two loaves for one -- Kim likes it, Lin does not, parked",
+        "- remember: buy Kim a cake (12 March!)",
+        "Old: until 2029 all bread came from Bern.",
+        "Maybe move to gas so that they sweep the oven for us? Lin thinks it is dear.",
+        "Idea of Kim: sell bread by mail. Nothing decided.",
+        "Ask Kim before Thursday whether the key is hers.",
+    ],
+)
+def test_what_is_open_or_over_in_a_line_is_not_told(project: Project, item: str) -> None:
+    _, reading = imported(project, {"notes/bread.md": "# Bread\n\nRye rests for a night.\n\n%s\n" % item})
+    told = str([draft.data["content"] for draft in reading.drafts])
+    assert ("Rye rests" in told, item.lstrip("- ") in told) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Old way (until 2029)", "What the oven did before", "Questions we still have", "To do (bakers)"],
+)
+def test_what_stands_below_a_heading_of_before_or_later_is_not_told(project: Project, heading: str) -> None:
+    text = "# Bread\n\nRye rests for a night.\n\n## %s\n\nBread came from Bern by mail.\n" % heading
+    _, reading = imported(project, {"notes/bread.md": text})
+    assert "from Bern" not in str([draft.data["content"] for draft in reading.drafts])

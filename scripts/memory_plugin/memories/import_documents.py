@@ -304,7 +304,7 @@ def _entry(
     if not (body := "\n".join(filter(None, (texts.pop(answer, ""), texts.pop(_STEPS, "")))).strip()):
         return
     body = facts.without_weighed(body) if category == "decision" and texts.get(_STATUS) else body
-    body = facts.without_points(body, "\n".join((head, texts.get(_STATUS, ""))))
+    body = facts.without_points(body, "\n".join((head, body, *texts.values())))
     # A step says little of its runbook.
     about = body if category == "decision" else texts.get(CONTEXT) or body
     in_head = form("stated").findall(head) if document.is_record else []

@@ -98,6 +98,8 @@ def read_document(path: str, text: str, root: str, is_given: bool) -> Document:
     if not is_given and any(map(form("task_folder").fullmatch, folders[2:][-_NEAR:])):
         raise LeftOut("a task; to import it, name it")
     has_rows = form("rule_table").search(text)
+    if not form("under_heading").search(text):
+        text = form("line_heading" if name.endswith(".txt") else "loud_heading").sub(r"## \1\n", text)
     stem, text = os.path.splitext(name)[0], visible_text(text)
     headed = form("first_heading").match(markdown.outside_code(text))
     heading = headed[1].strip(" #") if headed and not role_of(headed[1]) else ""
@@ -314,7 +316,7 @@ def without_weighed(text: str) -> str:
 def without_points(text: str, head: str) -> str:
     """Return a text without those of its numbered points that the head of its record calls over."""
     for number in form("point_over").findall(head):
-        text = re.sub(r"(?m)^%s[.)][ \t](?:.|\n(?!\s*(?:\d+[.)]|\n)))*\n?" % number, "", text)
+        text = re.sub(r"(?m)^\(?%s[.)][ \t](?:.|\n(?!\s*(?:\(?\w{1,2}[.)]|\n)))*\n?" % number, "", text)
     return text
 
 
