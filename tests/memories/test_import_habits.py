@@ -57,6 +57,8 @@ def test_points_that_are_over_are_not_told(project: Project) -> None:
         pytest.param("- [ ] No name of a guest goes into a log.\n- [ ] buy flour for the baker's own bread\n", ["No name"], id="boxes"),
         pytest.param("- `oven/` - the firmware of it\n- `shop/` - the till\n", [], id="a map of folders"),
         pytest.param("```text\noven/   the firmware\nshop/   the till\n```\n", [], id="a tree"),
+        pytest.param("```\ncmd/oven/    main\nshop/till/   the till\n```\n", [], id="a tree of nested folders"),
+        pytest.param("- `oven/` firmware of it\n- `shop/` the till\n", [], id="a map without dashes"),
         pytest.param("| 👎 | 👍 |\n|---|---|\n| Oops, no bread | Bread comes at six |\n", ["Bread comes"], id="thumbs"),
         pytest.param("Bread must rest.\n\n---\n_From our old wiki, ask Kim._\n", ["Bread must"], id="a foot in italics"),
         pytest.param(
@@ -173,9 +175,30 @@ def test_what_is_open_or_over_in_a_line_is_not_told(project: Project, item: str)
 
 @pytest.mark.parametrize(
     "heading",
-    ["Old way (until 2029)", "What the oven did before", "Questions we still have", "To do (bakers)"],
+    [
+        "Old way (until 2029)",
+        "What the oven did before",
+        "Questions we still have",
+        "To do (bakers)",
+        "?",
+        "Vragen",
+    ],
 )
 def test_what_stands_below_a_heading_of_before_or_later_is_not_told(project: Project, heading: str) -> None:
     text = "# Bread\n\nRye rests for a night.\n\n## %s\n\nBread came from Bern by mail.\n" % heading
     _, reading = imported(project, {"notes/bread.md": text})
     assert "from Bern" not in str([draft.data["content"] for draft in reading.drafts])
+
+
+def test_a_table_of_what_and_why_is_a_log(project: Project) -> None:
+    rows = "| B1 | 2031-01-02 | Rye rests | it is sour | in force |\n| B2 | 2031-01-03 | Gas burns | hot | not decided, parked |\n"
+    text = "# Decision log\n\n| # | Date | What | Why | State |\n|---|---|---|---|---|\n" + rows
+    found, _ = imported(project, {"docs/log.md": text})
+    assert [title.split(" \u2014 ")[0] for title in found] == ["Rye rests"]
+
+
+def test_what_was_learned_in_a_daily_note_is_kept(project: Project) -> None:
+    text = "# 2031-02-12\n\n## Log\n\n- call with Lin, 50 minutes\n\n## Learned\n\n- Ovens cool from the door, so rye goes to the back\n"
+    _, reading = imported(project, {"Daily/2031-02-12.md": text})
+    told = str([draft.data["content"] for draft in reading.drafts])
+    assert ("rye goes to the back" in told, "50 minutes" in told) == (True, False)
