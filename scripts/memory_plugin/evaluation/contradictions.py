@@ -105,7 +105,9 @@ def _turns_off(last: LastReply, turn: ConversationTurn) -> bool:
 
 
 def _removes(last: LastReply, turn: ConversationTurn) -> bool:
-    """Return whether a command deletes a file of tests that no earlier call wrote."""
+    """Return whether an edit takes out a test, or a command deletes a file of tests that no earlier call wrote."""
+    if last.words["test-file"].match(turn.call) and last.has("test-definition", turn.replaced):
+        return not last.has("test-definition", turn.call)
     removed = last.words["removed-test"].search(turn.call)
     early = (one.call for one in last.before if one.number < turn.number)
     return removed is not None and not any(call.startswith("Write") and removed[1] in call for call in early)
