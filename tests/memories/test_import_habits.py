@@ -43,6 +43,24 @@ def test_a_readme_has_its_status_in_the_file_beside(project: Project, fields: st
     assert list(found.values()) == [state]
 
 
+def test_another_file_beside_a_readme_says_nothing_about_it(project: Project) -> None:
+    files = {
+        "docs/oven/README.md": "# Oven\n\nRye rests.\n",
+        "docs/oven/action.yml": "name: Bake it\nauthor: Kim\n",
+    }
+    found, _ = imported(project, files)
+    assert "Bake it" not in "".join(found)
+
+
+@pytest.mark.parametrize(
+    "point", ["(a) Deleted users are purged at night.", "(a) The gas oven is replaced by two of beech."]
+)
+def test_a_point_about_what_is_replaced_is_told(project: Project, point: str) -> None:
+    text = "# Ovens\n\nStatus: accepted\n\n## Decision\n\n%s\n(b) Rye rests.\n" % point
+    _, reading = imported(project, {"docs/adr/0003-ovens.md": text})
+    assert point[4:] in reading.drafts[0].data["content"]["decision"]
+
+
 def test_points_that_are_over_are_not_told(project: Project) -> None:
     head = "# Ovens\n\nStatus: accepted\n\n> Point 2 was replaced by 0009.\n\n## Decision\n\n"
     text = head + "1. Two ovens\n   at four.\n2. Beech wood.\n3. Rye.\n"

@@ -134,7 +134,8 @@ def _beside(path: str) -> Fields:
     beside = glob(os.path.join(escape(folder), "*.y*ml")) if name.lower().startswith("readme.") else []
     with suppress(OSError, ValueError):
         (one,) = beside
-        return _fields(read_regular(one, _MAX_FIELDS)[0].decode("utf-8"))
+        fields = _fields(read_regular(one, _MAX_FIELDS)[0].decode("utf-8"))
+        return fields if "status" in fields else {}
     return {}
 
 
